@@ -18,11 +18,10 @@ from robocle import Learner
 from robocle.backbones import Backbone
 from robocle.errors import ImageError, RosError, SpecError
 from robocle.ros import required
-from robocle.ros.frames import AwaitedFrames, StampMatcher
+from robocle.ros.frames import AwaitedFrames, StampMatcher, Worker
 from robocle.ros.recogniser import Health, Recogniser
 from robocle.ros.services import Services
 from robocle.ros.settings import PARAMETERS, Settings
-from robocle.ros.worker import Worker
 from robocle.types import Prediction
 from stub_backbone import embedding
 
@@ -251,8 +250,8 @@ def answer_of(services: Services, name: str, **fields: Any) -> Any:
 
 
 def test_services_answer_what_they_did_or_why_not(recogniser: Recogniser, tmp_path: Any) -> None:
-    announced: list[int] = []
-    services = Services(lambda: recogniser, lambda: announced.append(1))
+    versions = {recogniser.version}
+    services = Services(lambda: recogniser, lambda: versions.add(recogniser.version))
     image = SimpleNamespace(format="jpeg", data=home_picture("clean/key_01/0").read_bytes())
     assert answer_of(services, "teach", label="key", compressed_images=[image]).taught == 1
     assert answer_of(services, "rename", label="key", new_label="keys").success
@@ -269,7 +268,7 @@ def test_services_answer_what_they_did_or_why_not(recogniser: Recogniser, tmp_pa
     assert not answer_of(services, "save", path=str(notes), replace=True).success
     assert notes.read_text() == "notes"
     assert not answer_of(services, "save", path=str(tmp_path / "no" / "copy.robocle")).success
-    assert len(announced) == 4
+    assert len(versions) == 1 + 4  # taught, renamed, undone, forgotten
 
 
 def test_a_request_says_how_many_frames_it_needs(recogniser: Recogniser, refusal: Refusal) -> None:

@@ -171,6 +171,6 @@ def ros(ros_arguments: list[str], no_autostart: bool, state: Path | None) -> Non
 
     rclpy comes from the robot's distribution: source its setup file first.
     """
-    from robocle.ros.program import run
+    from robocle.ros import run
 
     run(ros_arguments, None if state is None else str(state), autostart=not no_autostart)

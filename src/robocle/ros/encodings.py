@@ -4,7 +4,6 @@ The functions take the fields of `sensor_msgs/Image` and `sensor_msgs/Compressed
 of rclpy and of recorded bags are read alike.
 """
 
-import io
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -14,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robocle.errors import ImageError
-from robocle.images.opening import opened
+from robocle.images import reading
 
 Bytes = NDArray[np.uint8]
 RosPicture = Bytes | bytes
@@ -222,12 +221,5 @@ def decoded(picture: RosPicture) -> Bytes:
     Raises:
         ImageError: The image cannot be read.
     """
-    if isinstance(picture, np.ndarray):
-        return picture
-    try:
-        with opened(io.BytesIO(picture), "the image") as image:
-            return np.asarray(image.convert("RGB"))
-    except ImageError:
-        raise
-    except Exception as error:  # a damaged file can fail in any way
-        raise ImageError(f"the image is damaged or cut off ({error})") from error
+    image, _ = reading.decoded(picture)
+    return image if isinstance(image, np.ndarray) else np.asarray(image.convert("RGB"))

@@ -3,7 +3,7 @@
 import array
 import io
 import math
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from PIL import Image
@@ -12,17 +12,18 @@ from robocle._internal.wording import in_words
 from robocle.classifiers.labels import UNKNOWN
 from robocle.errors import ImageError
 from robocle.images.boxes import Box
+from robocle.learner import Learner
 from robocle.learner.tracking import Track
 from robocle.recognition.readiness import TaughtSample
 from robocle.recognition.temporal_filter import Announcement
 from robocle.ros import required
-from robocle.ros.recogniser import Level, Recogniser
 from robocle.types import Prediction, numbers_of
 
 ALTERNATIVES = 3
 """How many labels a box gets, the best first."""
 QUALITY = 85
 """The quality of the JPEG of a debug image."""
+Level = Literal["ok", "warn"]
 Shown = Announcement | Prediction | ImageError | None
 """What an image or a box shows; None if nothing has been taught."""
 
@@ -122,15 +123,15 @@ def words_of(shown: Shown) -> str:
     return in_words(None, shown.verdict, shown.nothing)
 
 
-def info_message(stamp: Any, recogniser: Recogniser) -> Any:
+def info_message(stamp: Any, learner: Learner, version: int, state: str) -> Any:
     """Return what the node was taught as a robocle_interfaces/Info."""
     import robocle
 
     message = required("robocle_interfaces.msg").Info(
-        version=recogniser.version,
-        labels=list(recogniser.learner.counts),
-        counts=list(recogniser.learner.counts.values()),
-        state=recogniser.settings.state,
+        version=version,
+        labels=list(learner.counts),
+        counts=list(learner.counts.values()),
+        state=state,
         robocle=robocle.__version__,
     )
     message.header.stamp = stamp
@@ -234,9 +235,9 @@ class Publishers:
             message = messages.CompressedImage(header=header, format="jpeg", data=data)
             self._compressed.publish(message)
 
-    def info(self, recogniser: Recogniser) -> None:
+    def info(self, learner: Learner, version: int, state: str) -> None:
         """Publish what was taught."""
-        self._info.publish(info_message(self._now(), recogniser))
+        self._info.publish(info_message(self._now(), learner, version, state))
 
     def diagnostics(self, report: tuple[Level, str, dict[str, str]]) -> None:
         """Publish the health of the node."""

@@ -14,12 +14,11 @@ from robocle.finders import finder
 from robocle.learner import Learner
 from robocle.ros import required
 from robocle.ros.encodings import RosPicture, decoded, picture_of
-from robocle.ros.frames import AwaitedFrames, StampMatcher
+from robocle.ros.frames import AwaitedFrames, StampMatcher, Worker
 from robocle.ros.messages import Publishers
-from robocle.ros.recogniser import Health, Recogniser
+from robocle.ros.recogniser import Health, ImageWork, Recogniser, Work
 from robocle.ros.services import Services
-from robocle.ros.settings import DeclaredParameters, Settings
-from robocle.ros.worker import ImageWork, Work, Worker
+from robocle.ros.settings import Settings, declare_parameters, parameter_values
 
 log = logging.getLogger("robocle")
 
@@ -49,7 +48,7 @@ class RobocleNode:
         self._images: Any = None
         self._boxes: Any = None
         self._results = required("rclpy.lifecycle").TransitionCallbackReturn
-        self._parameters = DeclaredParameters(node, lambda: self._settings, self._apply)
+        declare_parameters(node, lambda: self._settings, self._apply)
         self._publish = Publishers(node)
         self._create_services()
         # With use_sim_time, the clock of the node may stand still.
@@ -63,7 +62,7 @@ class RobocleNode:
     def on_configure(self, _state: Any) -> Any:
         """Open the state and subscribe."""
         try:
-            settings = Settings.of(self._parameters.values())
+            settings = Settings.of(parameter_values(self.node))
             if not settings.state:
                 raise SpecError("the parameter state is empty: give the path of a state file")
             self._require_no_loop(settings)
@@ -257,7 +256,8 @@ class RobocleNode:
         recogniser = self._recogniser
         if recogniser is not None and recogniser.version != self._announced:
             self._announced = recogniser.version
-            self._publish.info(recogniser)
+            settings = recogniser.settings
+            self._publish.info(recogniser.learner, self._announced, settings.state)
 
     def _report(self) -> None:
         self._frames.expire()

@@ -1,25 +1,41 @@
 """What the node does with pictures (recognises, labels boxes, learns), and what it reports."""
 
+import logging
 import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any
 
-from robocle.errors import ImageError
+from robocle.errors import ImageError, RobocleError
 from robocle.images.boxes import Box, region_of
+from robocle.images.drawing import drawn, upright_image
 from robocle.images.square import MIN_SIDE
 from robocle.learner import Learner
 from robocle.learner.tracking import Track, Tracker
 from robocle.recognition.temporal_filter import Announcement, TemporalFilter
-from robocle.ros.encodings import RosPicture, decoded
+from robocle.ros.encodings import RosPicture, decoded, picture_of
+from robocle.ros.messages import (
+    Level,
+    Publishers,
+    Shown,
+    boxes_of,
+    detections_message,
+    labelled,
+    words_of,
+)
 from robocle.ros.settings import Settings
 from robocle.types import Pixels, Prediction
 
-Level = Literal["ok", "warn"]
+log = logging.getLogger("robocle")
+
+Work = tuple[Any, Any]
+"""An image, and the boxes in it, or None for the whole."""
 SILENCE = 5.0
 """Seconds without an image after which an active node warns."""
+WARNING_SECONDS = 5.0
+"""Images that cannot be used are reported this often in the log, at most."""
 
 
 @dataclass
@@ -215,3 +231,80 @@ class Health:
         if lost > 0:
             return "warn", f"{lost} boxes came without their image: check the stamps"
         return "ok", "recognising"
+
+
+class ImageWork:
+    """Recognises images and publishes what they show.
+
+    Args:
+        recogniser: The learner and its settings.
+        health: Where images are counted.
+        publish: The publishers.
+    """
+
+    def __init__(self, recogniser: Recogniser, health: Health, publish: Publishers) -> None:
+        self._recogniser, self._health, self._publish = recogniser, health, publish
+        self._due = 0.0
+        self._warned = 0.0
+        self._last: tuple[str, str | None, str] | None = None
+
+    def __call__(self, work: Work) -> None:
+        """Recognise an image, find objects in it, or label the boxes in it."""
+        message, detections = work
+        try:
+            if not self._is_due(self._recogniser.settings.max_rate):
+                return
+            if detections is not None:
+                self._label(message, detections)
+            elif self._recogniser.learner.finder is not None:
+                self._find(message)
+            else:
+                self._recognise(message)
+            self._health.recognised += 1
+        except RobocleError as error:
+            self.refuse(error)
+
+    def refuse(self, error: RobocleError) -> None:
+        """Count an image or a box that cannot be used, and log it now and then."""
+        self._health.refuse(error)
+        if time.monotonic() - self._warned > WARNING_SECONDS:
+            self._warned = time.monotonic()
+            log.warning("an image was not used: %s", error)
+
+    def _recognise(self, message: Any) -> None:
+        picture = picture_of(message)
+        said = self._recogniser.see(picture)
+        before, self._last = self._last, (said.verdict, said.label, said.nothing)
+        changed = self._last != before
+        self._publish.prediction(message.header, said, changed, self._recogniser.version)
+        self._draw(message, picture, [(None, said)])
+
+    def _find(self, message: Any) -> None:
+        picture = picture_of(message)
+        tracks = self._recogniser.find(picture)
+        self._publish.detections(detections_message(message.header, tracks))
+        self._draw(message, picture, [(each.box, each.announcement) for each in tracks])
+
+    def _label(self, message: Any, detections: Any) -> None:
+        picture, boxes = picture_of(message), boxes_of(detections)
+        found = self._recogniser.see_boxes(picture, boxes)
+        for each in found:
+            if isinstance(each, ImageError):
+                self.refuse(each)
+        self._publish.detections(labelled(detections, found))
+        self._draw(message, picture, list(zip(boxes, found, strict=True)))
+
+    def _draw(
+        self, message: Any, picture: RosPicture, shown: Sequence[tuple[Box | None, Shown]]
+    ) -> None:
+        """Publish the image with what it shows, if anybody listens."""
+        if self._publish.draws:
+            texts = [(box, words_of(each)) for box, each in shown]
+            self._publish.debug_image(message.header, drawn(upright_image(picture), texts))
+
+    def _is_due(self, rate: float) -> bool:
+        now = time.monotonic()
+        if rate and now < self._due:
+            return False
+        self._due = max(now, self._due + 1 / rate) if rate else 0.0
+        return True

@@ -1,7 +1,7 @@
 """The parameters of the node: names, defaults, descriptions and limits; declared and checked."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields
 from types import ModuleType
 from typing import Any, Literal
 
@@ -14,95 +14,82 @@ from robocle.recognition.temporal_filter import TemporalFilter
 from robocle.ros import required
 from robocle.spec import require_between, require_choice
 
-Value = str | bool | int | float | list[int]
-
 
 @dataclass(frozen=True)
 class Parameter:
     """One parameter of the node."""
 
-    default: Value
+    default: str | bool | float | list[int]
     description: str
     limits: tuple[float, float] | None = None
     live: bool = False
     """Whether a change takes effect at once. Others are read when the node is configured."""
 
 
-PARAMETERS: Mapping[str, Parameter] = {
-    "state": Parameter("", "The state file. It is created if it does not exist."),
-    "image_transport": Parameter(
-        "raw", "How the images are sent: raw, or compressed (JPEG or PNG in <image>/compressed)."
-    ),
-    "reliability": Parameter(
-        "best_effort", "The reliability of the subscriptions: best_effort or reliable."
-    ),
-    "boxes": Parameter(
-        False, "Subscribe to the `boxes` of a detector, and label each box instead of the image."
-    ),
-    "finder": Parameter(
-        "", "What finds boxes in the image, such as onnx:picodet.onnx; empty for nothing."
-    ),
-    "tolerance": Parameter(
-        0.02, "By how many seconds the stamps of boxes and image may differ.", (0.0, 10.0)
-    ),
-    "profile": Parameter("fast", "The profile of a new state: fast, accurate or large."),
-    "poor": Parameter(
-        "warn", "What to do about a poor picture: warn, skip, refuse or accept.", live=True
-    ),
-    "false_accept": Parameter(
-        DEFAULT_RATE,
-        "The fraction of unrelated objects that may be taken for a taught one; 1: never unknown.",
-        (SMALLEST_RATE, NEVER_UNKNOWN),
-        live=True,
-    ),
-    "filter": Parameter(
-        True, "Filter the predictions over time, which keeps the label steady.", live=True
-    ),
-    "filter_frames": Parameter(
-        TemporalFilter.frames,
-        "How many frames count as much as one independent picture.",
-        (1.0, 1000.0),
-        live=True,
-    ),
-    "filter_sure": Parameter(
-        TemporalFilter.sure,
-        "The posterior probability that a new announcement needs.",
-        (0.5, 0.999),
-        live=True,
-    ),
-    "roi": Parameter(
-        [0, 0, 0, 0],
-        "The region of the image to use: x, y, width, height in pixels. Width 0: all of it.",
-        live=True,
-    ),
-    "max_rate": Parameter(
-        0.0, "Images recognised per second, at most; 0 for no limit.", (0.0, 1000.0), live=True
-    ),
-    "teach_timeout": Parameter(
-        30.0, "Seconds that a request to teach waits for its frames.", (0.1, 3600.0), live=True
-    ),
-}
+def _parameter(
+    default: Any, description: str, limits: tuple[float, float] | None = None, live: bool = False
+) -> Any:
+    return field(metadata={"parameter": Parameter(default, description, limits, live)})
 
 
 @dataclass(frozen=True)
 class Settings:
     """The values of the parameters, checked."""
 
-    state: str
-    image_transport: Literal["raw", "compressed"]
-    reliability: Literal["best_effort", "reliable"]
-    boxes: bool
-    finder: str
-    tolerance: float
-    profile: ProfileName
-    poor: Poor
-    false_accept: float
-    filter: bool
-    filter_frames: float
-    filter_sure: float
-    roi: tuple[int, int, int, int] | None
-    max_rate: float
-    teach_timeout: float
+    state: str = _parameter("", "The state file. It is created if it does not exist.")
+    image_transport: Literal["raw", "compressed"] = _parameter(
+        "raw", "How the images are sent: raw, or compressed (JPEG or PNG in <image>/compressed)."
+    )
+    reliability: Literal["best_effort", "reliable"] = _parameter(
+        "best_effort", "The reliability of the subscriptions: best_effort or reliable."
+    )
+    boxes: bool = _parameter(
+        False, "Subscribe to the `boxes` of a detector, and label each box instead of the image."
+    )
+    finder: str = _parameter(
+        "", "What finds boxes in the image, such as onnx:picodet.onnx; empty for nothing."
+    )
+    tolerance: float = _parameter(
+        0.02, "By how many seconds the stamps of boxes and image may differ.", (0.0, 10.0)
+    )
+    profile: ProfileName = _parameter(  # noqa: RUF009
+        "fast", "The profile of a new state: fast, accurate or large."
+    )
+    poor: Poor = _parameter(  # noqa: RUF009
+        "warn", "What to do about a poor picture: warn, skip, refuse or accept.", live=True
+    )
+    false_accept: float = _parameter(
+        DEFAULT_RATE,
+        "The fraction of unrelated objects that may be taken for a taught one; 1: never unknown.",
+        (SMALLEST_RATE, NEVER_UNKNOWN),
+        live=True,
+    )
+    filter: bool = _parameter(
+        True, "Filter the predictions over time, which keeps the label steady.", live=True
+    )
+    filter_frames: float = _parameter(
+        TemporalFilter.frames,
+        "How many frames count as much as one independent picture.",
+        (1.0, 1000.0),
+        live=True,
+    )
+    filter_sure: float = _parameter(
+        TemporalFilter.sure,
+        "The posterior probability that a new announcement needs.",
+        (0.5, 0.999),
+        live=True,
+    )
+    roi: tuple[int, int, int, int] | None = _parameter(
+        [0, 0, 0, 0],
+        "The region of the image to use: x, y, width, height in pixels. Width 0: all of it.",
+        live=True,
+    )
+    max_rate: float = _parameter(
+        0.0, "Images recognised per second, at most; 0 for no limit.", (0.0, 1000.0), live=True
+    )
+    teach_timeout: float = _parameter(
+        30.0, "Seconds that a request to teach waits for its frames.", (0.1, 3600.0), live=True
+    )
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> "Settings":
@@ -138,6 +125,11 @@ class Settings:
         return TemporalFilter(self.filter_frames, self.filter_sure) if self.filter else None
 
 
+PARAMETERS: Mapping[str, Parameter] = {
+    each.name: each.metadata["parameter"] for each in fields(Settings)
+}
+
+
 def _typed(name: str, value: Any) -> Any:
     """Return a value with the type of its parameter: a whole number is a number, too.
 
@@ -164,8 +156,10 @@ def _roi(numbers: Any) -> tuple[int, int, int, int] | None:
     return x, y, width, height
 
 
-class DeclaredParameters:
-    """Declares the parameters of a node.
+def declare_parameters(
+    node: Any, in_use: Callable[[], Settings | None], apply: Callable[[Settings], None]
+) -> None:
+    """Declare the parameters of a node.
 
     Args:
         node: The node of rclpy.
@@ -175,38 +169,30 @@ class DeclaredParameters:
     Raises:
         RosError: A value that was given at the start has the wrong type.
     """
+    interfaces = required("rcl_interfaces.msg")
 
-    def __init__(
-        self,
-        node: Any,
-        in_use: Callable[[], Settings | None],
-        apply: Callable[[Settings], None],
-    ) -> None:
-        self._node, self._in_use, self._apply = node, in_use, apply
-        self._interfaces = required("rcl_interfaces.msg")
-        for name, parameter in PARAMETERS.items():
-            descriptor = _descriptor(self._interfaces, parameter)
-            try:
-                node.declare_parameter(name, parameter.default, descriptor)
-            except required("rclpy.exceptions").InvalidParameterTypeException as error:
-                raise RosError(f"the parameter {name} has the wrong type: {error}") from error
-        node.add_on_set_parameters_callback(self._set)
-
-    def values(self) -> dict[str, Any]:
-        """Return the present values by name."""
-        return {name: self._node.get_parameter(name).value for name in PARAMETERS}
-
-    def _set(self, parameters: Any) -> Any:
-        result = self._interfaces.SetParametersResult
+    def changed(parameters: Any) -> Any:
         given = {each.name: each.value for each in parameters if each.name in PARAMETERS}
         try:
-            after, before = Settings.of(self.values() | given), self._in_use()
+            after, before = Settings.of(parameter_values(node) | given), in_use()
             if before is not None:
                 _require_live(before, after)
-                self._apply(after)
+                apply(after)
         except SpecError as error:
-            return result(successful=False, reason=str(error))
-        return result(successful=True)
+            return interfaces.SetParametersResult(successful=False, reason=str(error))
+        return interfaces.SetParametersResult(successful=True)
+
+    for name, parameter in PARAMETERS.items():
+        try:
+            node.declare_parameter(name, parameter.default, _descriptor(interfaces, parameter))
+        except required("rclpy.exceptions").InvalidParameterTypeException as error:
+            raise RosError(f"the parameter {name} has the wrong type: {error}") from error
+    node.add_on_set_parameters_callback(changed)
+
+
+def parameter_values(node: Any) -> dict[str, Any]:
+    """Return the present values of the parameters by name."""
+    return {name: node.get_parameter(name).value for name in PARAMETERS}
 
 
 def _require_live(before: Settings, after: Settings) -> None:
