@@ -35,9 +35,11 @@ def test_home_assistant_accepts_every_message_and_reads_what_is_meant() -> None:
     seen += [Observation(0.0, verdict, None) for verdict in ("unknown", "nothing", "undecided")]
     events = [(event, label) for label in LABELS for event in ("seen", "gone")]
     samples = {
-        device.state: [as_json(each.as_values()) for each in seen],
-        device.camera: ["online", "offline"],
-        device.event: [as_json({"event": event, "label": label}) for event, label in events],
+        device.topic("state"): [as_json(each.as_values()) for each in seen],
+        device.topic("camera"): ["online", "offline"],
+        device.topic("event"): [
+            as_json({"event": event, "label": label}) for event, label in events
+        ],
     }
     messages = device.discovery(LABELS)
     shown = read_by_home_assistant(messages, samples)

@@ -129,8 +129,8 @@ def test_discovery_follows_what_is_taught_and_forgotten_and_can_be_removed(
             assert not any("image" in topic for topic in heard.described())
             watch.end()
         assert run("watch", state, *mqtt, "--forget-discovery").exit_code == 0
-        event = "home/cameras/kitchen/event"  # which is never retained
-        wait_for(lambda: not {*heard.retained} - {event}, "nothing is retained")
+        passing = {f"home/cameras/kitchen/{kind}" for kind in ("event", "watcher")}  # not retained
+        wait_for(lambda: not {*heard.retained} - passing, "nothing is retained")
         with watching(state, "--camera", video, *mqtt) as watch:
             wait_for(lambda: "gone" in str(heard.of("/event")[-1:]), "an object that is gone")
             watch.end()
@@ -184,6 +184,21 @@ def test_a_thousand_frames_take_no_more_memory_than_a_hundred(
         assert {"mug", "clock"} <= {*heard.labels()}
         assert len(heard.of("/image")) > 20
     assert grown < 8e6, f"{grown / 1e6:.1f} MB"
+
+
+def test_two_programs_that_publish_under_one_name_are_both_warned(
+    state: Path, video: Path, tmp_path: Path
+) -> None:
+    with mosquitto(tmp_path) as broker:
+        arguments = (state, "--camera", video, "--mqtt", f"127.0.0.1:{broker.port}", "--name")
+        with watching(*arguments, "hall") as one, watching(*arguments, "door") as other:
+            with watching(*arguments, "hall") as again:
+                for each in (one, again):
+                    wait_for(lambda each=each: each.errors, "a warning")  # type: ignore[misc]
+                    assert "another program publishes as 'hall'" in each.errors[0]
+                again.end()
+            one.goes_on()
+            assert (len(one.errors), other.errors) == (1, [])
 
 
 def test_a_broker_that_is_not_there_is_a_warning(state: Path, video: Path) -> None:

@@ -1,15 +1,23 @@
-"""Commands that test under other conditions: check with a user's own objects, demo with ours."""
+"""Commands that test: check a user's own objects, demo ours, data check whether data are whole."""
 
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from robocle.cli.app import FolderPath, PicturePath, StatePath, main, print_error
+from robocle.cli.app import FolderPath, PicturePath, StatePath, main, plural, print_error
 from robocle.cli.options import false_accept_option, unreadable_option
 from robocle.cli.output import activity, echo, echo_json, echo_lines, progress
 from robocle.cli.pictures import SKIPPING, Unreadable, list_unreadable, reading_errors
 from robocle.errors import ImageError
+from robocle.spec import parse_spec
+
+if TYPE_CHECKING:
+    from robocle.evaluation.data_check import DataCheck
+
+MOST = 10
+"""How many missing parts and empty files of data are listed."""
 
 
 @main.command(short_help="Test your own objects under other conditions.")
@@ -114,3 +122,68 @@ def _write_pictures(folder: Path) -> None:
     echo(f"wrote {count} pictures to {folder}")
     echo(f"  {folder / 'teach'}  one folder per label, to be taught")
     echo(f"  {folder / 'test'}   the same objects in other conditions, and one more object")
+
+
+@main.group(short_help="Check the data of experiments.")
+def data() -> None:
+    """Check the data of experiments."""
+
+
+@data.command("check", short_help="Say what a folder of data holds and what can be run with it.")
+@click.argument("dataset")
+@click.argument("folder", type=FolderPath)
+@click.option("--objects", is_flag=True, help="Also list every object with its pictures.")
+def check_data(dataset: str, folder: Path, objects: bool) -> None:
+    """Say what FOLDER holds, what is missing, and which experiments can be run with it.
+
+    DATASET is a name or a spec that `robocle parts` lists: openloris, fsiol, core50, home, or
+    folder for pictures of your own. No picture is opened.
+    """
+    with activity("listing"):
+        from robocle.evaluation.data_check import DataCheck
+        from robocle.reports.tables import text_table
+
+        checked = DataCheck(dataset, folder)
+        pictures = len(checked.examples)
+    echo(f"{dataset} in {folder}: {plural(pictures, 'picture')}")
+    for kind, counts in checked.counts.items():
+        if objects or kind != "object":
+            rows = [(name, *(size or "-" for size in sizes)) for name, sizes in counts.items()]
+            echo_lines("\n" + text_table(rows, [kind, "pictures", "objects", "classes"]))
+    _print_gaps("missing", checked.missing)
+    _print_gaps("empty files", [str(path) for path in checked.empty])
+    _print_runnable(checked)
+
+
+def _print_gaps(what: str, gaps: list[str]) -> None:
+    if gaps:
+        rest = f" and {len(gaps) - MOST} more" if len(gaps) > MOST else ""
+        echo_lines(f"\n{what}: {'; '.join(gaps[:MOST])}{rest}")
+
+
+def _print_runnable(checked: "DataCheck") -> None:
+    from robocle.reports.tables import text_table
+
+    rows = [
+        (
+            each.experiment,
+            each.study,
+            f"no: {each.reason}"
+            if each.reason
+            else f"yes: {each.taught} pictures taught, {each.tested} tested",
+        )
+        for each in checked.runnable
+    ]
+    echo_lines("\n" + text_table(rows, ["experiment", "study", "can be run"], align="lll"))
+    for caution in sorted({each.caution for each in checked.runnable if each.caution}):
+        echo(f"not the paper's data: {caution}")
+    runs = [each for each in checked.runnable if not each.reason]
+    if runs and runs[0].experiment == "comparison":
+        echo(
+            f"run: robocle bench comparison --dataset {checked.spec} --data {checked.root} "
+            f"--scenario {runs[0].study}"
+        )
+    elif runs:
+        number = runs[0].experiment.removeprefix("table")
+        name = parse_spec(checked.spec).name
+        echo(f"run: robocle paper {number} --data {name}={checked.root}")

@@ -1,9 +1,11 @@
-"""Commands that follow a camera: watch says what it sees, ros runs the ROS 2 node."""
+"""Commands that use a camera: watch says what it sees, serve teaches with it, ros runs the node."""
 
 import os
-from contextlib import ExitStack
+from collections.abc import Callable
+from contextlib import AbstractContextManager, ExitStack, nullcontext
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -11,12 +13,8 @@ from robocle.cli.app import NonemptyPath, StatePath, main, plural
 from robocle.cli.edit import require_file
 from robocle.cli.options import BoxOption, box_option, false_accept_option
 from robocle.cli.output import activity, echo, echo_json
-from robocle.errors import NothingTaughtError
-
-if TYPE_CHECKING:
-    from robocle.watch.broker import Broker
-    from robocle.watch.home_assistant import Device
-    from robocle.watch.mqtt import Publisher
+from robocle.errors import MissingExtraError, NothingTaughtError
+from robocle.profiles import DEFAULT_PROFILE, PROFILES
 
 ROS_ARGUMENTS = "--ros-args"
 
@@ -70,10 +68,18 @@ def watch(state: Path, camera: str | None, as_json: bool, every: float, changes:
     for option in ("mqtt_ca", "label_sensors", "image", "forget_discovery"):
         if click.get_current_context().params[option] and not mqtt:
             raise click.UsageError(f"--{option.replace('_', '-')} requires --mqtt")
-    entities = topic_prefix, discovery_prefix, label_sensors, image
-    target = _target(mqtt, mqtt_ca, name or state.stem, *entities) if mqtt else None
-    if target and forget_discovery:
-        return _forget(*target)
+    publishing: Callable[[], AbstractContextManager[Any]] = nullcontext
+    if mqtt:
+        from robocle.watch.broker import PASSWORD_VARIABLE, Broker
+        from robocle.watch.home_assistant import Device
+        from robocle.watch.mqtt import Publisher, forget
+
+        broker = Broker.parse(mqtt, os.environ.get(PASSWORD_VARIABLE, ""), mqtt_ca)
+        device = Device(name or state.stem, topic_prefix, discovery_prefix, label_sensors, image)
+        if forget_discovery:
+            removed = plural(forget(broker, device), "message")
+            return echo(f"removed {removed} of the camera {device.name} from {broker}")
+        publishing = partial(Publisher, broker, device)
     if finder and box:
         raise click.UsageError("--finder looks at the whole frame: leave out --box")
     if camera is None:
@@ -90,7 +96,7 @@ def watch(state: Path, camera: str | None, as_json: bool, every: float, changes:
     require_file(state)
 
     with ExitStack() as stack:
-        publisher = stack.enter_context(_publisher(*target)) if target else None
+        publisher = stack.enter_context(publishing())
         with activity("loading the backbone"):
             learner = stack.enter_context(Learner.open(state))
             if not learner.labels:
@@ -123,27 +129,47 @@ def watch(state: Path, camera: str | None, as_json: bool, every: float, changes:
             before = seen.state, seen.nothing
 
 
-def _target(
-    address: str, certificates: Path | None, name: str, *entities: Any
-) -> "tuple[Broker, Device]":
-    from robocle.watch.broker import PASSWORD_VARIABLE, Broker
-    from robocle.watch.home_assistant import Device
+@main.command(short_help="Open a page to teach objects with a camera.")
+@click.argument("state", type=StatePath, default="home.robocle")
+@click.option("--host", default="127.0.0.1", show_default=True, metavar="ADDRESS",
+              help="The address to listen on. With 0.0.0.0, other devices can open the page; they "
+              "need the token that is printed.")  # fmt: skip
+@click.option("--port", type=click.IntRange(0, 65535), default=8000, show_default=True,
+              help="The port to listen on; 0 for any free one.")  # fmt: skip
+@click.option("--https", is_flag=True,
+              help="Encrypt, with a certificate made for this machine. Browsers on other devices, "
+              "such as phones, use their camera only then.")  # fmt: skip
+@click.option("--token", default="", metavar="TEXT", envvar="ROBOCLE_TOKEN", show_envvar=True,
+              help="What clients must know.  [default: none on this machine alone, otherwise a "
+              "random one]")  # fmt: skip
+@click.option("--camera", default="", metavar="N|URL|FILE",
+              help="Also offer a camera of this machine or robot: its number, an RTSP or MJPEG "
+              "URL, or a video file. Needs robocle[camera].")  # fmt: skip
+@click.option("--allow-host", "allowed_hosts", multiple=True, metavar="NAME",
+              help="A further name of this server.")  # fmt: skip
+@click.option("--proxy", default="", metavar="URL",
+              help="The address of the page behind a proxy on this machine, such as nginx, "
+              "which says who sends a request.")  # fmt: skip
+@click.option("--finder", default="", metavar="SPEC",
+              help="What suggests boxes around objects, such as onnx:picodet.onnx.")  # fmt: skip
+@click.option("--profile", type=click.Choice(list(PROFILES)), default=DEFAULT_PROFILE,
+              show_default=True, help="The parts of a new state: speed or accuracy.")  # fmt: skip
+@click.option("--browser/--no-browser", "opens_browser", default=True,
+              help="Whether to open the page in a browser.  [default: yes]")  # fmt: skip
+@false_accept_option
+def serve(state: Path, **settings: Any) -> None:
+    """Open a page on which STATE is taught with a camera; it shows live what STATE recognises.
 
-    password = os.environ.get(PASSWORD_VARIABLE, "")
-    return Broker.parse(address, password, certificates), Device(name, *entities)
+    STATE is created if it does not exist. Everything that is taught is on disk at once. Other
+    programs may teach STATE meanwhile, and the page shows it. The page and its HTTP API are for
+    this machine alone, unless --host says otherwise.
+    """
+    try:
+        from robocle.web.server import Settings, serve
+    except ImportError as error:
+        raise MissingExtraError("web", f"the teach page needs {error.name}") from error
 
-
-def _publisher(broker: "Broker", device: "Device") -> "Publisher":
-    from robocle.watch.mqtt import Publisher
-
-    return Publisher(broker, device)
-
-
-def _forget(broker: "Broker", device: "Device") -> None:
-    from robocle.watch.mqtt import forget
-
-    removed = plural(forget(broker, device), "message")
-    echo(f"removed {removed} of the camera {device.name} from {broker}")
+    serve(state, Settings(**settings), echo)
 
 
 class RosCommand(click.Command):

@@ -62,45 +62,19 @@ class Device:
         """The name as it occurs in topics."""
         return identifier(self.name)
 
-    @property
-    def state(self) -> str:
-        """The topic of what the camera sees, as JSON."""
-        return self._topic("state")
+    def topic(self, kind: str) -> str:
+        """Return the topic of one kind of message; "+" is the filter of all of them.
 
-    @property
-    def availability(self) -> str:
-        """The topic of whether the program runs: online or offline."""
-        return self._topic("availability")
-
-    @property
-    def camera(self) -> str:
-        """The topic of whether the camera sends pictures: online or offline."""
-        return self._topic("camera")
-
-    @property
-    def event(self) -> str:
-        """The topic of objects that come into view and leave it, as JSON."""
-        return self._topic("event")
-
-    @property
-    def picture(self) -> str:
-        """The topic of the frame, as JPEG."""
-        return self._topic("image")
-
-    def _topic(self, kind: str) -> str:
+        Args:
+            kind: "state", what the camera sees, as JSON; "event", what comes into view and leaves
+                it, as JSON; "image", the frame, as JPEG; "camera", whether it sends pictures, and
+                "availability", whether the program runs, online or offline; "watcher", the program
+                that connects.
+        """
         return f"{self.prefix}/{self.identity}/{kind}"
 
-    @property
-    def descriptions(self) -> str:
-        """The filter of the topics of all discovery messages."""
-        return self._description("+/+")
-
-    @property
-    def topics(self) -> str:
-        """The filter of all other topics."""
-        return self._topic("+")
-
-    def _description(self, place: str) -> str:
+    def description(self, place: str = "+/+") -> str:
+        """Return the topic of the discovery message of `<kind>/<entity>`, or the filter of all."""
         kind, entity = place.split("/")
         return f"{self.discovery_prefix}/{kind}/robocle_{self.identity}/{entity}/config"
 
@@ -121,33 +95,38 @@ class Device:
             "sw_version": robocle.__version__,
         }
         return {
-            self._description(place): as_json({**each, "device": device, "origin": origin})
+            self.description(place): as_json({**each, "device": device, "origin": origin})
             for place, each in described.items()
         }
 
     def _entities(self, labels: list[str]) -> Entities:
         states = [*map(state_of, labels), UNKNOWN, "nothing", "undecided"]
-        percent = {"unit_of_measurement": "%", "state_class": "measurement"}
-        entities = {
-            "sensor/object": self._read("{{ value_json.state }}")
-            | {"name": "Object", "icon": "mdi:eye", "json_attributes_topic": self.state}
-            | {"device_class": "enum", "options": states},
-            "sensor/confidence": self._read("{{ (value_json.confidence * 100) | round(0) }}")
-            | {"name": "Confidence", "icon": "mdi:percent", "entity_category": "diagnostic"}
-            | percent,
-            "binary_sensor/camera": self._reports(ONLINE, OFFLINE)
-            | {"name": "Camera", "state_topic": self.camera, "device_class": "connectivity"}
-            | {"entity_category": "diagnostic", "availability_topic": self.availability},
-        }
+        entities: Entities = {
+            "sensor/object": {
+                "name": "Object", "icon": "mdi:eye", "json_attributes_topic": self.topic("state"),
+                "device_class": "enum", "options": states, **self._read("{{ value_json.state }}"),
+            },
+            "sensor/confidence": {
+                "name": "Confidence", "icon": "mdi:percent", "entity_category": "diagnostic",
+                "unit_of_measurement": "%", "state_class": "measurement",
+                **self._read("{{ (value_json.confidence * 100) | round(0) }}"),
+            },
+            "binary_sensor/camera": {
+                "name": "Camera", "state_topic": self.topic("camera"),
+                "device_class": "connectivity", "entity_category": "diagnostic",
+                "availability_topic": self.topic("availability"),
+                "payload_on": ONLINE, "payload_off": OFFLINE,
+            },
+        }  # fmt: skip
         if self.image:
-            entities["image/image"] = {"name": "Image", "image_topic": self.picture} | {
-                "content_type": "image/jpeg", **self._while_there(),
-            }  # fmt: skip
+            picture = {"name": "Image", "image_topic": self.topic("image")}
+            entities["image/image"] = picture | {"content_type": "image/jpeg"} | self._while_there()
         for label in labels if self.label_sensors else ():
             seen = f"{{{{ 'ON' if {as_json(label)} in value_json.seen else 'OFF' }}}}"
-            entities[f"binary_sensor/sees_{identifier(label)}"] = (
-                {"name": label, "device_class": "occupancy"} | self._read(seen)
-            ) | self._reports("ON", "OFF")
+            entities[f"binary_sensor/sees_{identifier(label)}"] = {
+                "name": label, "device_class": "occupancy", **self._read(seen),
+                "payload_on": "ON", "payload_off": "OFF",
+            }  # fmt: skip
         for place, entity in entities.items():
             entity["unique_id"] = f"robocle_{self.identity}_{place.split('/')[1]}"
         return entities
@@ -158,7 +137,7 @@ class Device:
                 "automation_type": "trigger",
                 "type": event,
                 "subtype": label,
-                "topic": self.event,
+                "topic": self.topic("event"),
                 "value_template": "{{ value_json.event }} {{ value_json.label }}",
                 "payload": f"{event} {label}",
             }
@@ -168,13 +147,10 @@ class Device:
 
     def _read(self, template: str) -> dict[str, Any]:
         """Return how a value is read from the state."""
-        return {"state_topic": self.state, "value_template": template, **self._while_there()}
+        topic = self.topic("state")
+        return {"state_topic": topic, "value_template": template, **self._while_there()}
 
     def _while_there(self) -> dict[str, Any]:
         """Return that an entity is available while the program and its camera are."""
-        topics = [{"topic": topic} for topic in (self.availability, self.camera)]
+        topics = [{"topic": self.topic(kind)} for kind in ("availability", "camera")]
         return {"availability": topics, "availability_mode": "all"}
-
-    @staticmethod
-    def _reports(on: str, off: str) -> dict[str, Any]:
-        return {"payload_on": on, "payload_off": off}

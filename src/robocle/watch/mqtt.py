@@ -8,6 +8,7 @@ one that is sent again after a reconnection could replace a newer one.
 
 import io
 import logging
+import secrets
 import sys
 import threading
 from typing import TYPE_CHECKING, Any, Self
@@ -22,7 +23,7 @@ from robocle.watch.home_assistant import OFFLINE, ONLINE, Device
 from robocle.watch.watching import Observation
 
 if TYPE_CHECKING:
-    from paho.mqtt.client import Client, MQTTMessage
+    from paho.mqtt.client import Client, MQTTMessage, MQTTMessageInfo
 
 log = logging.getLogger("robocle")
 
@@ -62,9 +63,11 @@ class Publisher:
         self._seen: tuple[str, ...] = ()
         self._described: dict[str, str] | None = None
         self._complaint = ""
+        self._me = secrets.token_hex(8).encode()
+        self._watchers = {self._me}  # all programs that publish under this name
         self._client = client_of(broker)
-        self._client.will_set(device.availability, OFFLINE, 1, retain=True)
-        self._client.on_message = self._found
+        self._client.will_set(device.topic("availability"), OFFLINE, 1, retain=True)
+        self._client.on_message = self._received
         self._client.on_connect = self._connected
         self._client.on_connect_fail = self._unreachable
         self._client.on_disconnect = self._disconnected
@@ -93,7 +96,9 @@ class Publisher:
     def close(self) -> None:
         """Say that the camera is no longer watched, and disconnect."""
         if self._client.is_connected():
-            farewell = self._client.publish(self._device.availability, OFFLINE, 1, retain=True)
+            farewell = self._client.publish(
+                self._device.topic("availability"), OFFLINE, 1, retain=True
+            )
             try:
                 farewell.wait_for_publish(FAREWELL)
             except (RuntimeError, ValueError):
@@ -111,7 +116,7 @@ class Publisher:
         """Publish the discovery messages that have changed, and remove those of other labels."""
         before, self._described = self._described, self._device.discovery(self._labels)
         if before is None:
-            self._client.subscribe(self._device.descriptions)
+            self._client.subscribe(self._device.description())
             before = {}
         for topic in before.keys() - self._described.keys():
             self._client.publish(topic, None, retain=True)
@@ -119,26 +124,42 @@ class Publisher:
             if before.get(topic) != description:
                 self._client.publish(topic, description, retain=True)
 
-    def _found(self, _client: "Client", _data: object, message: "MQTTMessage") -> None:
-        """Remove a discovery message of an earlier run that holds no longer."""
+    def _received(self, _client: "Client", _data: object, message: "MQTTMessage") -> None:
+        """Remove a discovery message of an earlier run that holds no longer, or hear of another
+        program that publishes under this name, and answer it."""
+        if message.topic == self._device.topic("watcher"):
+            other = bytes(message.payload)
+            if other not in self._watchers:
+                self._watchers.add(other)
+                self._send("watcher", self._me, retain=False)
+                log.warning("another program publishes as %r to %s: each replaces what the other "
+                            "publishes; give each a name with --name", self._device.name,
+                            self._broker)  # fmt: skip
+            return
         with self._guard:
             known = self._described is None or message.topic in self._described
             if message.retain and not known:
                 self._client.publish(message.topic, None, retain=True)
 
+    def _send(
+        self, kind: str, message: str | bytes, qos: int = 0, retain: bool = True
+    ) -> "MQTTMessageInfo":
+        return self._client.publish(self._device.topic(kind), message, qos, retain)
+
     def _send_state(self, seen: Observation) -> None:
-        device, send = self._device, self._client.publish
-        if device.image and seen.online and seen.frame is not None:
-            send(device.picture, _jpeg(seen.frame.pixels), retain=True)
-        send(device.state, as_json(seen.as_values()), retain=True)
-        send(device.camera, ONLINE if seen.online else OFFLINE, retain=True)
+        if self._device.image and seen.online and seen.frame is not None:
+            self._send("image", _jpeg(seen.frame.pixels))
+        self._send("state", as_json(seen.as_values()))
+        self._send("camera", ONLINE if seen.online else OFFLINE)
         self._published = seen
 
     def _send_events(self, event: str, labels: tuple[str, ...], others: tuple[str, ...]) -> None:
         """Publish that objects are seen that were not, or are gone."""
         for label in labels:
             if label not in others:
-                self._client.publish(self._device.event, as_json({"event": event, "label": label}))
+                self._client.publish(
+                    self._device.topic("event"), as_json({"event": event, "label": label})
+                )
 
     def _connected(self, client: "Client", _data: object, _flags: object, reason: Any,
                    _properties: object) -> None:  # fmt: skip
@@ -146,13 +167,15 @@ class Publisher:
             return self._complain(refusal(self._broker, reason))
         self._complaint = ""
         log.info("connected to the broker %s", self._broker)
+        client.subscribe(self._device.topic("watcher"))
+        self._send("watcher", self._me, retain=False)
         with self._guard:
             if self._newest is not None:
                 self._describe()
                 self._send_state(self._newest)
             else:
-                client.publish(self._device.camera, OFFLINE, retain=True)
-            client.publish(self._device.availability, ONLINE, 1, retain=True)
+                self._send("camera", OFFLINE)
+            self._send("availability", ONLINE, 1)
 
     def _disconnected(self, _client: "Client", _data: object, _flags: object, reason: Any,
                       _properties: object) -> None:  # fmt: skip
@@ -180,14 +203,14 @@ def forget(broker: Broker, device: Device) -> int:
     """
     client, retained, answered = client_of(broker), set[str](), threading.Event()
     refusals: list[str] = []
-    marker = f"{device.prefix}/{device.identity}/forgetting"
+    marker = device.topic("forgetting")
 
     def connected(_client: object, _data: object, _flags: object, reason: Any,
                   _properties: object) -> None:  # fmt: skip
         if reason.is_failure:
             refusals.append(refusal(broker, reason))
             return answered.set()
-        client.subscribe([(device.descriptions, 1), (device.topics, 1)])
+        client.subscribe([(device.description(), 1), (device.topic("+"), 1)])
         client.publish(marker, "", 1)  # it comes back after all that is retained
 
     def received(_client: object, _data: object, message: "MQTTMessage") -> None:
