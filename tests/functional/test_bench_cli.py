@@ -41,7 +41,7 @@ def test_an_experiment_on_a_folder_of_pictures_is_run_and_reported(
     experiment: Path, objects: Path, tmp_path: Path
 ) -> None:
     out = tmp_path / "results" / "tiny.jsonl"
-    command = ("bench", experiment, "--data", objects, "--seeds", "2", "--out", out)
+    command = ("bench", experiment, "--data", f"folder={objects}", "--seeds", "2", "--out", out)
     result = run(*command)
     assert result.exit_code == 0, result.output
     assert f"4 of 4 trials run; results in {out}" in result.stdout
@@ -56,14 +56,6 @@ def test_an_experiment_on_a_folder_of_pictures_is_run_and_reported(
     )
     again = run(*command)
     assert "0 of 4 trials run, the others had results already" in again.stdout
-
-
-@pytest.mark.slow
-def test_a_report_is_printed_and_written_from_results(
-    experiment: Path, objects: Path, tmp_path: Path
-) -> None:
-    out = tmp_path / "tiny.jsonl"
-    run("bench", experiment, "--data", f"folder={objects}", "--seeds", "1", "--out", out)
     result = run("report", out, "--out", tmp_path / "reports")
     assert result.exit_code == 0, result.output
     assert "# Two methods" in result.stdout

@@ -17,7 +17,7 @@ import pytest
 
 from command_line import counts_of, run
 from robocle import Learner
-from robocle.cli.app import Interrupted, interruptible, stop_requests
+from robocle.cli.app import Interrupted, interruptible
 from robocle.demo import home_pictures
 
 PICTURES = 200
@@ -175,14 +175,6 @@ def test_an_interruption_that_a_library_turned_into_another_error_is_one(
     result = run("predict", state, objects / "ball" / "0.jpg")
     assert (result.exit_code, result.stdout) == (130, "")
     assert result.stderr == "robocle: interrupted\n"
-
-
-def test_while_a_state_is_written_a_signal_is_only_noted() -> None:
-    with interruptible(), stop_requests() as stop:
-        assert stop.received is None
-        os.kill(os.getpid(), signal.SIGTERM)
-        assert stop.received is not None
-        assert stop.received.exit_code == 143
 
 
 def test_the_handlers_of_a_program_are_restored() -> None:

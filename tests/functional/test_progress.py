@@ -28,12 +28,6 @@ def test_verbose_says_what_is_going_on(objects: Path, tmp_path: Path) -> None:
     assert len(result.stdout.splitlines()) == 4
 
 
-@pytest.mark.slow
-def test_nothing_but_results_is_printed_without_a_terminal(objects: Path, tmp_path: Path) -> None:
-    result = run_subprocess("teach", tmp_path / "home.robocle", objects)
-    assert result.stderr == b""
-
-
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """The time that progress sees."""

@@ -83,6 +83,8 @@ def test_a_folder_or_a_file_in_the_place_of_the_label_is_refused(
         assert_refused(run("teach", new, *what), "ball' is a folder, not a label", "only folders")
     refused = run("teach", new, tmp_path / "notes.txt", ball)
     assert_refused(refused, "notes.txt' is a file, not a label")
+    for name in ("mug1.jpg", "home.robocle"):
+        assert_refused(run("teach", new, name, "mug2.jpg"), "is a file, not a label")
     assert not new.exists()
 
 
@@ -258,20 +260,6 @@ def test_teaching_the_last_picture_again_in_another_command_prints_a_warning(
     assert "almost the same picture" in run("teach", state, "ball", picture).stderr
     assert run("undo", state, "--times", "2").exit_code == 0
     assert run("teach", state, "ball", picture).stderr == ""
-
-
-# ---- labels and folders that cannot be taught
-
-
-@pytest.mark.parametrize("name", ["mug1.jpg", "home.robocle"])
-def test_a_file_name_instead_of_the_label_is_refused(name: str, tmp_path: Path) -> None:
-    assert_refused(run("teach", tmp_path / "s.robocle", name, "mug2.jpg"), "is a file, not a label")
-    assert not list(tmp_path.iterdir())
-
-
-def test_a_state_in_a_missing_folder_is_refused(objects: Path, tmp_path: Path) -> None:
-    path = tmp_path / "nowhere" / "home.robocle"
-    assert_refused(run("teach", path, "ball", objects / "ball" / "0.jpg"), "cannot write")
 
 
 # ---- pictures that were taught before

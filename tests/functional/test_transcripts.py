@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from robocle.backbones.model_folder import CACHE_VARIABLE
-from transcript import Reader, Step, agrees, prepare, steps_of
+from transcript import Reader, agrees, prepare, steps_of
 
 ROOT = Path(__file__).parents[2]
 
@@ -27,34 +27,3 @@ def test_a_page_can_be_followed_word_for_word(
         if step.expected is not None:
             assert agrees(step.expected, found), f"{step.source}\nprints\n{found}"
     reader.close()
-
-
-def test_a_transcript_is_cut_into_steps() -> None:
-    page = (
-        "Text.\n\n```console\n$ one\nfirst\n$ two\n```\n\n"
-        "```python\nprint(1)\n```\n\n```text\n1\n```\n"
-        '```python title="a.py"\nsaved\n```\n\n    $ not this\n'
-    )
-    assert list(steps_of(page)) == [
-        Step("command", "one", "first\n"),
-        Step("command", "two", ""),
-        Step("code", "print(1)\n", "1\n"),
-        Step("file", "saved\n", title="a.py"),
-    ]
-
-
-@pytest.mark.parametrize(
-    ("expected", "found", "same"),
-    [
-        ("a 0.50 b\n", "a 0.51 b\n", True),
-        ("a 0.50 b\n", "a 0.53 b\n", False),
-        ("5 labels\n", "6 labels\n", False),
-        ("in ... s\ndone\n", "in 12 s\ndone\n", True),
-        ("in ... s\ndone\n", "in 12 s\nfailed\n", False),
-        ("mug\t1.00\n", "mug 1.00\n", False),
-    ],
-)
-def test_outputs_agree_if_only_decimals_differ_a_little(
-    expected: str, found: str, same: bool
-) -> None:
-    assert agrees(expected, found) == same
