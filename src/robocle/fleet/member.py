@@ -5,18 +5,17 @@ import logging
 import random
 from collections.abc import Callable
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 from robocle._internal.wording import plural
 from robocle.errors import FleetError
-from robocle.fleet.exchange import Draft, Exchange, Sharing
+from robocle.fleet.exchange import Draft, Exchange, Received, Sharing
 from robocle.fleet.messages import EVERYONE, hello_message, require_token
-from robocle.fleet.server import FAREWELL, Log, RefusedError, Server, UnreachableError, connected
+from robocle.fleet.server import Log, RefusedError, Server, UnreachableError, connected
 from robocle.store.state import FilePath
 
 log = logging.getLogger("robocle")
 
-Result = TypeVar("Result")
 POLL = 0.1
 """Seconds between two looks at the state."""
 PAUSES = 0.2, 30.0
@@ -58,7 +57,6 @@ class Member:
             self.exchange.close()
             raise
         self._report = report
-        self._turn = asyncio.Lock()
         self._complaint = ""
         self._file = 0
 
@@ -120,26 +118,22 @@ class Member:
             self._complaint = str(error)
             log.warning("%s: trying again", error)
 
-    async def _do(self, work: Callable[..., Result], *values: Any) -> Result:
-        """Work on the state beside the connection."""
-        return await asyncio.to_thread(work, *values)
-
     async def _take_part(self, found: Log, once: bool) -> None:
-        """Publish and take in until the connection ends."""
+        """Take in what others publish and publish what is changed here, in turns."""
         await self._begin(found)
-        caught_up = asyncio.Event()
-        tasks = [
-            asyncio.create_task(self._take(found, caught_up)),
-            asyncio.create_task(self._publish(found, caught_up, once)),
-        ]
-        try:
-            done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-            for task in done:
-                task.result()
-        finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.wait(tasks, timeout=FAREWELL)
+        start = self.exchange.known.number("applied") + 1
+        was_reported = False
+        async for batch, left in found.follow(self.exchange.kind, self.robot, start, POLL):
+            if batch:
+                await self._take(found, batch)
+            if not left and not was_reported:
+                self._report(f"up to date with fleet {self.server.fleet} as {self.robot}")
+                was_reported = True
+            await self._follow_file(found)
+            if await asyncio.to_thread(self.exchange.changed):
+                await self._publish(found)
+            elif once and not left:
+                return
 
     async def _begin(self, found: Log) -> None:
         """Find out whether the log is the one that was followed, and what pin holds."""
@@ -159,7 +153,7 @@ class Member:
             log.warning(
                 "%s has lost its log: what is known here is published again", found.server.url
             )
-            await self._do(known.start_again)
+            await asyncio.to_thread(known.start_again)
         if known["greeted"] != str(info.created):
             subject = found.server.subject("hello", parts=exchange.kind, robot=self.robot)
             if not exchange.sharing.read_only:
@@ -177,70 +171,52 @@ class Member:
 
     async def _settle(self, found: Log, work: Callable[..., list[int]], *values: Any) -> None:
         """Bring the state in line with the log, with embeddings that are fetched if need be."""
-        missing = await self._do(work, *values)
+        missing = await asyncio.to_thread(work, *values)
         for start in range(0, len(missing), AT_ONCE):
             wanted = missing[start : start + AT_ONCE]
             messages = await asyncio.gather(*map(found.message, wanted))
             for sequence, message in zip(wanted, messages, strict=True):
                 if message is None:
-                    await self._do(self.exchange.known.without_content, sequence)
-            await self._do(self.exchange.take, [each for each in messages if each], self.robot)
+                    await asyncio.to_thread(self.exchange.known.without_content, sequence)
+            await asyncio.to_thread(
+                self.exchange.take, [each for each in messages if each], self.robot
+            )
 
     async def _follow_file(self, found: Log) -> None:
         """Bring a file in line that was not open before, such as an older copy."""
-        opened, _ = await self._do(self.exchange.state.position)
+        opened, _ = await asyncio.to_thread(self.exchange.state.position)
         is_unsettled = self.exchange.known["unsettled"]
         if opened == self._file and not is_unsettled:
             return
         if not is_unsettled:  # what was decided here since
-            await self._publish_changes(found)
-        async with self._turn:
-            await self._settle(found, self.exchange.settle_all)
+            await self._publish(found)
+        await self._settle(found, self.exchange.settle_all)
         self._file = opened
 
-    async def _take(self, found: Log, caught_up: asyncio.Event) -> None:
-        """Take in what others publish."""
+    async def _take(self, found: Log, batch: list[Received]) -> None:
+        """Take in what others have published."""
         exchange = self.exchange
-        start = exchange.known.number("applied") + 1
-        async for batch in found.follow(exchange.kind, self.robot, start):
-            if not batch:
-                if not caught_up.is_set():
-                    self._report(f"up to date with fleet {self.server.fleet} as {self.robot}")
-                caught_up.set()
-                continue
-            before = exchange.taken_in
-            async with self._turn:
-                await self._settle(found, exchange.take, batch, self.robot)
-                await self._do(exchange.note_applied, batch[-1])
-            for line in exchange.refused:
-                log.warning("%s", line)
-            exchange.refused.clear()
-            if exchange.taken_in > before:
-                self._report(f"took in {plural(exchange.taken_in - before, 'change')}")
+        before = exchange.taken_in
+        await self._settle(found, exchange.take, batch, self.robot)
+        await asyncio.to_thread(exchange.note_applied, batch[-1])
+        for line in exchange.refused:
+            log.warning("%s", line)
+        exchange.refused.clear()
+        if exchange.taken_in > before:
+            self._report(f"took in {plural(exchange.taken_in - before, 'change')}")
 
-    async def _publish(self, found: Log, caught_up: asyncio.Event, once: bool) -> None:
+    async def _publish(self, found: Log) -> None:
         """Publish what is changed here."""
-        while True:
-            await self._follow_file(found)
-            if await self._do(self.exchange.changed):
-                await self._publish_changes(found)
-            elif once and caught_up.is_set():
-                return
-            await asyncio.sleep(POLL)
-
-    async def _publish_changes(self, found: Log) -> None:
-        async with self._turn:
-            clock, drafts = await self._do(self.exchange.drafts)
+        exchange = self.exchange
+        clock, drafts = await asyncio.to_thread(exchange.drafts)
         for start in range(0, len(drafts), AT_ONCE):
             some = drafts[start : start + AT_ONCE]
-            async with self._turn:  # what is sent is noted before it comes back
-                payloads = await self._do(self.exchange.payloads, some)
-                sent = await asyncio.gather(*map(partial(self._send, found), some, payloads))
-                noted = [each for each in zip(sent, some, strict=True) if each[0]]
-                await self._do(self.exchange.note, noted)
+            payloads = await asyncio.to_thread(exchange.payloads, some)
+            sent = await asyncio.gather(*map(partial(self._send, found), some, payloads))
+            noted = [each for each in zip(sent, some, strict=True) if each[0]]
+            await asyncio.to_thread(exchange.note, noted)
+        await asyncio.to_thread(exchange.note, [], clock)
         if drafts:
-            async with self._turn:  # two threads must not write the membership at once
-                await self._do(self.exchange.note, [], clock)
             self._report(f"published {plural(len(drafts), 'change')}")
 
     async def _send(self, found: Log, draft: Draft, payload: bytes | None) -> int:

@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
@@ -192,7 +193,8 @@ class Log:
         self._stream: JetStreamContext = client.jetstream(timeout=PATIENCE)
         self._arrived: list[Msg] = []
         self._sign = asyncio.Event()
-        """Of life, or that the connection has ended."""
+        """That messages have arrived, or that the connection has ended."""
+        self._last_sign = monotonic()
 
     async def open(self, name: str) -> None:
         """Connect; see `connected`."""
@@ -276,40 +278,56 @@ class Log:
         time = int(found.time.timestamp() * 1e6) if found.time else 0
         return _received(found.subject or "", found.seq or 0, found.data or b"", time)
 
-    async def follow(self, parts: str, robot: str, start: int) -> AsyncIterator[list[Received]]:
-        """Yield the messages from a sequence on, some at a time, as they come.
+    async def follow(
+        self, parts: str, robot: str, start: int, pause: float
+    ) -> AsyncIterator[tuple[list[Received], int]]:
+        """Yield the messages from a sequence on as they come, and how many follow them.
 
-        When the next ones are requested, the ones before are taken as applied. An empty list is
-        yielded when all that there was has been yielded.
+        When the next ones are requested, the ones before are taken as applied. Nothing is yielded
+        every few moments when there is nothing.
+
+        Args:
+            parts: The fingerprint of what the robot's embeddings depend on.
+            robot: The name of the robot.
+            start: The first sequence.
+            pause: How many seconds to wait for messages.
 
         Raises:
             TimeoutError: The server shows no sign of life.
         """
         inbox, consumer = self.client.new_inbox(), f".{self.server.stream}.{robot}."
         await self.client.subscribe(inbox, cb=self._note)
-        if not await self._stand_in_line(parts, robot, start, inbox):
-            yield []
+        left = await self._stand_in_line(parts, robot, start, inbox)
         while not self.client.is_closed:
-            await asyncio.wait_for(self._sign.wait(), 4 * HEARTBEAT)
-            self._sign.clear()
-            while raw := self._arrived:
-                self._arrived = []
-                # The subject of an answer ends with how often the message was delivered, its
-                # sequences in the stream and for this robot, its time, and how many follow.
-                about = [each.reply.rpartition(consumer)[2].split(".") for each in raw]
-                yield [
+            raw, self._arrived = self._arrived, []
+            # The subject of an answer ends with how often the message was delivered, its sequences
+            # in the stream and for this robot, its time, and how many follow.
+            about = [each.reply.rpartition(consumer)[2].split(".") for each in raw]
+            left = int(about[-1][4]) if raw else left
+            yield (
+                [
                     _received(each.subject, int(numbers[1]), each.data, int(numbers[3]) // 1000)
                     for each, numbers in zip(raw, about, strict=True)
-                ]
+                ],
+                left,
+            )
+            if raw:
                 await raw[-1].ack()
-                if about[-1][4] == "0":
-                    yield []
+            if self._arrived:
+                continue
+            self._sign.clear()
+            try:
+                await asyncio.wait_for(self._sign.wait(), pause)
+            except TimeoutError:
+                if monotonic() > self._last_sign + 4 * HEARTBEAT:
+                    raise TimeoutError("no sign of life") from None
         raise ConnectionResetError("the server has closed it")
 
     async def _note(self, message: "Msg") -> None:
         if message.reply:  # otherwise it is a heartbeat
             self._arrived.append(message)
-        self._sign.set()
+            self._sign.set()
+        self._last_sign = monotonic()
 
     async def _stand_in_line(self, parts: str, robot: str, start: int, inbox: str) -> int:
         """Let the server send what follows a sequence, and return how many messages there are."""
