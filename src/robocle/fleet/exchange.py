@@ -94,12 +94,8 @@ class Draft(NamedTuple):
     kind: Kind
 
 
-class Comparison(NamedTuple):
-    """What differs between a state and the log."""
-
-    publish: list[Held]
-    follow: list[tuple[bytes, tuple[int, str], int | None]]
-    """The id, the decision, and the sequence of the embedding; 0 if the state has that."""
+Follow = tuple[bytes, tuple[int, str], int | None]
+"""A sample, what the fleet has decided, and the sequence of its embedding; 0 if it is here."""
 
 
 class Exchange:
@@ -148,7 +144,7 @@ class Exchange:
     def drafts(self) -> tuple[int, list[Draft]]:
         """Return the clock of the state, and what is to be published of the changes up to it."""
         clock, changed = self._changed_rows()
-        drafts = self._drafted(self._reverted(changed) + self._compared(changed).publish)
+        drafts = self._drafted(self._reverted(changed) + self._compared(changed)[0])
         if any(row.fold for row in changed) and not self.sharing.read_only:
             drafts += [Draft(each, "decision") for each in self._folded.decisions()]
         return clock, drafts
@@ -170,11 +166,8 @@ class Exchange:
         if self.sharing.read_only or self.known["unsettled"] or is_older:
             return []
         entries = self.known.entries(row.id for row in rows)
-        again = [
-            row
-            for row in rows
-            if row.fold is None and row.id in entries and self._went_back(row, entries[row.id])
-        ]
+        unfolded = [row for row in rows if row.fold is None]
+        again = [row for row in unfolded if self._went_back(row, entries.get(row.id, []))]
         if not again:
             return []
         with changing(self.state) as change:
@@ -324,17 +317,24 @@ class Exchange:
         is_taken = self.sharing.takes(found[1] or None) or any(each.own for each in entries)
         return found if is_taken else (0, "")
 
-    def _compared(self, rows: Sequence[Held], ids: Iterable[bytes] = ()) -> Comparison:
-        """Compare rows of the state, and samples that it may not have, with the log."""
+    def _compared(
+        self, rows: Sequence[Held], ids: Iterable[bytes] = ()
+    ) -> tuple[list[Held], list[Follow]]:
+        """Compare rows of the state, and samples that it may not have, with the log.
+
+        Returns:
+            What is to be published, and what the state has to follow.
+        """
         held = {row.id: row for row in rows}
         entries = self.known.entries({*held, *ids})
-        found = Comparison([], [])
+        publish, follow = list[Held](), list[Follow]()
         for id in {*held, *entries}:
             row, known = held.get(id), entries.get(id, [])
             wanted = self._wanted(known)
+            content = next((each.sequence for each in known if each.content), None)
             if row is None:
                 if wanted[1]:
-                    found.follow.append((id, wanted, _content(known)))
+                    follow.append((id, wanted, content))
             elif row.fold is not None or row.decision == wanted:
                 continue
             elif row.decided and row.decision > wanted and (
@@ -342,27 +342,27 @@ class Exchange:
             ):  # fmt: skip
                 # Others learn of a removal only if they know of the sample.
                 if self.sharing.publishes(row.label) and (row.label or known):
-                    found.publish.append(row)
+                    publish.append(row)
             else:
-                found.follow.append((id, wanted, 0 if row.content else _content(known)))
-        return found
+                follow.append((id, wanted, 0 if row.content else content))
+        return publish, follow
 
     def _settle(self, ids: Iterable[bytes], rows: dict[bytes, Row]) -> list[int]:
         """Bring the rows of samples in line with the log, and return which messages are needed."""
         with self.state.reading() as connection:
-            found = [Held(*values) for values in found_by_id(connection, LIGHT, ids)]
-        compared = self._compared(found, ids)
-        if compared.publish:  # the change was published before the log was known
+            held = [Held(*values) for values in found_by_id(connection, LIGHT, ids)]
+        publish, follow = self._compared(held, ids)
+        if publish:  # the change was published before the log was known
             with self.known.writing():
                 self.known["cursor"] = "0"
         missing, ready = list[int](), list[tuple[bytes, tuple[int, str]]]()
-        for id, wanted, content in compared.follow:
+        for id, wanted, content in follow:
             if wanted[1] and content and id not in rows:
                 missing.append(content)
             elif not wanted[1] or content == 0 or id in rows:
                 ready.append((id, wanted))
-        if ready or any(row.fold for row in found):
-            self._follow(ready, rows, {row.id: row for row in found})
+        if ready or any(row.fold for row in held):
+            self._follow(ready, rows, {row.id: row for row in held})
         return missing
 
     def _follow(
@@ -393,8 +393,3 @@ class Exchange:
             clock = clock_of(self.state.connection)
         if has_all:  # what has changed is in the log
             self.note([], clock)
-
-
-def _content(entries: Sequence[Entry]) -> int | None:
-    """Return the sequence of a message that has the embedding."""
-    return next((each.sequence for each in entries if each.content), None)

@@ -161,7 +161,8 @@ class Member:
             with known.writing():
                 known["greeted"] = str(info.created)
         for group in {EVERYONE, exchange.sharing.group}:
-            pin = await found.last(found.server.subject("pin", parts=exchange.kind, robot=group))
+            subject = found.server.subject("pin", parts=exchange.kind, robot=group)
+            pin = await found.message(subject=subject)
             if pin is not None:
                 await self._settle(found, exchange.take, [pin], self.robot)
         await self._follow_file(found)
@@ -224,10 +225,10 @@ class Member:
         if payload is None:
             return 0
         decision, kind = draft
-        if len(payload) > found.largest:
+        if len(payload) > found.client.max_payload:
             log.warning(
                 "a sample of %s has %d bytes, and %s takes %d: it is not shared",
-                decision.label, len(payload), found.server.url, found.largest,
+                decision.label, len(payload), found.server.url, found.client.max_payload,
             )  # fmt: skip
             return 0
         subject = found.server.subject(kind, parts=self.exchange.kind, robot=self.robot)

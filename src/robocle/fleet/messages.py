@@ -11,7 +11,8 @@ an embedding depends on, so a robot never receives embeddings of another kind.
 import hashlib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
@@ -125,6 +126,15 @@ def read(payload: bytes) -> tuple[dict[str, Any], bytes]:
     return head, body
 
 
+@contextmanager
+def _refusing(what: str) -> Iterator[None]:
+    """Refuse a message whose values cannot be used."""
+    try:
+        yield
+    except (KeyError, *UNREADABLE) as error:
+        raise FleetError(f"it has no {what} ({one_line(error, 100)})") from error
+
+
 def read_sample(payload: bytes) -> tuple[Row, NDArray[Any]]:
     """Return the row that a message has, and its embedding.
 
@@ -132,7 +142,7 @@ def read_sample(payload: bytes) -> tuple[Row, NDArray[Any]]:
         FleetError: It is not one that a state could have.
     """
     head, body = read(payload)
-    try:
+    with _refusing("sample"):
         label, sketch, quality = plain_label(head["label"]), head["sketch"], head["quality"]
         if not (quality is None or (isinstance(quality, str) and len(quality) < 200)):
             raise ValueError("its faults are no text")
@@ -148,8 +158,6 @@ def read_sample(payload: bytes) -> tuple[Row, NDArray[Any]]:
         if type(row.bits) is not int or row.bits not in (32, 64):
             raise ValueError("its numbers have another size")
         return row, unpacked(row.embedding, row.crc, row.bits, LARGEST)
-    except (KeyError, *UNREADABLE) as error:
-        raise FleetError(f"it has no sample ({one_line(error, 100)})") from error
 
 
 def read_decision(payload: bytes) -> Decision:
@@ -159,14 +167,12 @@ def read_decision(payload: bytes) -> Decision:
         FleetError: It has none.
     """
     head, body = read(payload)
-    try:
+    with _refusing("decision"):
         label = None if head["label"] is None else plain_label(head["label"])
         ids = tuple(body[at : at + ID] for at in range(0, len(body), ID))
         if not 0 < len(body) <= ID * MOST_IDS or len(ids[-1]) < ID:
             raise ValueError("ids that are not whole")
         return Decision(ids, label, _time(head["decided"]))
-    except (KeyError, *UNREADABLE) as error:
-        raise FleetError(f"it has no decision ({one_line(error, 100)})") from error
 
 
 def read_pin(payload: bytes) -> int:

@@ -26,7 +26,7 @@ from robocle.fleet.messages import (
     require_token,
     written,
 )
-from robocle.fleet.server import PASSWORD_VARIABLE, Log, Server, connected
+from robocle.fleet.server import PASSWORD_VARIABLE, Server, connected
 from robocle.learner import Learner
 from robocle.learner.pipeline import Parts
 from robocle.store.state import FilePath, State
@@ -209,9 +209,15 @@ async def created_like(server: Server, path: FilePath) -> None:
         FleetError: There are no robots yet, or they have several kinds of parts.
         StateError: The state cannot be created, or needs a part that is not installed.
     """
+    found: dict[str, Parts] = {}
     async with connected(server, OPERATOR) as log:
         info = await log.info(subjects=server.subject("hello"))
-        found = await _parts_of(log, list(info.state.subjects or {}))
+        for subject in info.state.subjects or {}:
+            kind = subject.split(".")[2]
+            message = None if kind in found else await log.message(subject=subject)
+            parts = read_hello(message.payload) if message else None
+            if parts and fingerprint(parts) == kind:
+                found[kind] = parts
     if len(found) != 1:
         has = "robots with several kinds of parts" if found else "no robots yet"
         raise FleetError(
@@ -219,18 +225,6 @@ async def created_like(server: Server, path: FilePath) -> None:
         )
     (parts,) = found.values()
     State.open(path, lambda: dict(vars(parts))).close()
-
-
-async def _parts_of(log: Log, subjects: list[str]) -> dict[str, Parts]:
-    """Return the parts of robots by their fingerprints."""
-    kinds = {subject.split(".")[2]: subject for subject in subjects}
-    found: dict[str, Parts] = {}
-    for kind, subject in kinds.items():
-        message = await log.last(subject)
-        parts = read_hello(message.payload) if message else None
-        if parts is not None and fingerprint(parts) == kind:
-            found[kind] = parts
-    return found
 
 
 async def leave_fleet(state: Path) -> str:

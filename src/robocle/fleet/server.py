@@ -253,20 +253,10 @@ class Log:
         answer = await self._stream.publish(subject, payload, PATIENCE, headers=headers)
         return answer.seq
 
-    @property
-    def largest(self) -> int:
-        """The size of the largest message that the server accepts."""
-        return self.client.max_payload
-
-    async def message(self, sequence: int) -> Received | None:
-        """Return a message; None if it was erased."""
-        return await self._got(sequence, None)
-
-    async def last(self, subject: str) -> Received | None:
-        """Return the last message of a subject; None if there is none."""
-        return await self._got(None, subject)
-
-    async def _got(self, sequence: int | None, subject: str | None) -> Received | None:
+    async def message(
+        self, sequence: int | None = None, subject: str | None = None
+    ) -> Received | None:
+        """Return a message, or the last one of a subject; None if there is none."""
         from nats.js.errors import APIError
 
         try:
