@@ -40,7 +40,7 @@ class NatsServer(ServerProcess):
         self.store = folder / "nats"
         path = folder / "nats.conf"
         path.write_text(config)
-        storing = [] if "leafnodes" in config else ["-js", "-sd", self.store]
+        storing: list[str | Path] = [] if "leafnodes" in config else ["-js", "-sd", self.store]
         command = [PROGRAM, "-c", path, "-p", str(port), "-a", "127.0.0.1", *storing]
         super().__init__(command, port, folder)
 
