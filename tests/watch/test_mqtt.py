@@ -182,7 +182,7 @@ def test_a_thousand_frames_take_no_more_memory_than_a_hundred(
 def test_two_programs_that_publish_under_one_name_are_both_warned(
     state: Path, video: Path, tmp_path: Path
 ) -> None:
-    with mosquitto(tmp_path) as broker:
+    with Mosquitto(tmp_path) as broker:
         arguments = (state, "--camera", video, "--mqtt", f"127.0.0.1:{broker.port}", "--name")
         with watching(*arguments, "hall") as one, watching(*arguments, "door") as other:
             with watching(*arguments, "hall") as again:
