@@ -95,14 +95,7 @@ class DataCheck:
         groups: dict[str, list[Example]] = {}
         for name, example in zip(names, self.examples, strict=True):
             groups.setdefault(name, []).append(example)
-        return {
-            name: (
-                len(examples),
-                len({(each.label, each.instance) for each in examples if each.instance}),
-                len({each.label for each in examples}),
-            )
-            for name, examples in sorted(groups.items())
-        }
+        return {name: _sizes(groups[name]) for name in sorted(groups)}
 
     @property
     def runnable(self) -> list[Runnable]:
@@ -139,6 +132,11 @@ class DataCheck:
         is_same = parse_spec(spec) == parse_spec(self.spec)
         examples = self.examples if is_same else dataset(spec).examples(self.root)
         return scenario(plan).stream(examples, 0)
+
+
+def _sizes(examples: Sequence[Example]) -> tuple[int, int, int]:
+    objects = {(each.label, each.instance) for each in examples if each.instance}
+    return len(examples), len(objects), len({each.label for each in examples})
 
 
 def _level(spec: str, example: Example) -> str:

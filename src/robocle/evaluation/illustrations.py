@@ -15,6 +15,7 @@ from scipy.stats import wasserstein_distance
 
 from robocle.evaluation.embedding import backbone_facts, corrupted_pixels, embed_into
 from robocle.evaluation.embedding_cache import EmbeddingCache
+from robocle.evaluation.scenarios import evenly_spaced
 from robocle.evaluation.trial import Trial
 from robocle.images.square import thumbnail
 from robocle.poolings import pooling
@@ -27,7 +28,7 @@ NAMES = {1: "mean", 2: "deviation", 3: "order 3 (skewness)"}
 
 def measure_moments(trial: Trial, cache: EmbeddingCache) -> dict[str, Any]:
     """Return histograms and distances of each block, for one backbone and form of moments."""
-    paths = _spread(_tested(trial), MEASURED_PICTURES)
+    paths = evenly_spaced(_tested(trial), MEASURED_PICTURES)
     for corruption in trial.tested:
         unreadable = embed_into(cache, trial.test_setup(corruption), [trial.pooling], paths)
         paths = [path for path in paths if str(path) not in unreadable]
@@ -52,7 +53,7 @@ def measure_moments(trial: Trial, cache: EmbeddingCache) -> dict[str, Any]:
 def example_pictures(trial: Trial, unreadable: Collection[str]) -> dict[str, list[str]]:
     """Return a few test pictures under each corruption of a trial, as data URLs."""
     readable = [path for path in _tested(trial) if str(path) not in unreadable]
-    paths = _spread(readable, SHOWN_PICTURES)
+    paths = evenly_spaced(readable, SHOWN_PICTURES)
     side = backbone_facts(trial.backbone).input_size
     conditions = dict.fromkeys((trial.taught, *trial.tested))
     return {
@@ -65,12 +66,6 @@ def example_pictures(trial: Trial, unreadable: Collection[str]) -> dict[str, lis
 
 def _tested(trial: Trial) -> list[Path]:
     return [example.path for example in trial.stream().tested]
-
-
-def _spread(paths: list[Path], count: int) -> list[Path]:
-    """Return at most that many paths, evenly spaced."""
-    count = min(count, len(paths))
-    return [paths[place * len(paths) // count] for place in range(count)]
 
 
 def _compared(name: str, values: dict[str, NDArray[np.float32]]) -> dict[str, Any]:

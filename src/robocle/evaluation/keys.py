@@ -109,18 +109,12 @@ def imported_by(modules: Iterable[str], without: Iterable[str] = ()) -> list[str
     while to_read:
         name = to_read.pop()
         file = _file(name)
-        if file is None or name in found or left_out.intersection(_itself_and_outer(name)):
+        is_left_out = any(f"{name}.".startswith(f"{each}.") for each in left_out)
+        if file is None or name in found or is_left_out:
             continue
         found.add(name)
         to_read += _imports(file)
     return sorted(found)
-
-
-def _itself_and_outer(module: str) -> Iterator[str]:
-    """Yield "a.b.c", "a.b" and "a" for "a.b.c"."""
-    while module:
-        yield module
-        module = module.rpartition(".")[0]
 
 
 @cache

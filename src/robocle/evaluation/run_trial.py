@@ -64,7 +64,9 @@ def run_trial(trial: Trial, cache: EmbeddingCache, unreadable: frozenset[str]) -
         before = _accuracy_before(clf, step, first) if steps else {}
         seconds += _teach(clf, step, trial, cache)
         if trial.evaluate_each_step and len(stream.steps) > 1:
-            steps.append(_step_accuracy(first.evaluate(clf), before))
+            found = first.evaluate(clf)
+            overall = accuracy(found.truth, found.predicted)
+            steps.append(StepAccuracy(overall, _by_label(found), before))
     open_set = tests if trial.open_set else {}
     measured = Measured(
         tests={name: test.evaluate(clf) for name, test in tests.items()},
@@ -74,8 +76,8 @@ def run_trial(trial: Trial, cache: EmbeddingCache, unreadable: frozenset[str]) -
         each_step_adds_labels=each_step_adds_labels(stream),
         open_set={name: evaluate_open_set(clf, test, world) for name, test in open_set.items()},
     )
-    found = stored(measured, _pictures(trial, tests, clf.labels))
-    return {**metric_values(measured), **_counts(clf, stream), "measured": found}
+    kept = stored(measured, _pictures(trial, tests, clf.labels))
+    return {**metric_values(measured), **_counts(clf, stream), "measured": kept}
 
 
 def each_step_adds_labels(stream: Stream) -> bool:
@@ -132,10 +134,6 @@ def _accuracy_before(
     """Return the accuracy on the labels that a step will teach first."""
     fresh = {example.label for example in step}.difference(clf.labels)
     return _by_label(evaluate(clf.predict, test.batches(sorted(fresh.intersection(test.labels)))))
-
-
-def _step_accuracy(found: Evaluation[str], before: dict[str, float]) -> StepAccuracy:
-    return StepAccuracy(accuracy(found.truth, found.predicted), _by_label(found), before)
 
 
 def _by_label(found: Evaluation[str]) -> dict[str, float]:

@@ -8,6 +8,7 @@ orderings.
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -245,25 +246,11 @@ def check_pictures(folder: Path, calibrated: Sequence[Path]) -> Check:
         those of the rendered home that comes with robocle.
     """
     used = set(calibrated)
-    own = [example for example in _labelled(folder) if example.path not in used]
-    if _can_test(own):
-        return Check(_some_of_each(own), f"{folder}, without the calibration pictures")
+    with suppress(DataError):  # not sorted by label, or too few pictures to teach and test
+        own = [each for each in dataset("folder").examples(folder) if each.path not in used]
+        if len(scenario(FEW_SHOTS).stream(own, seed=0).steps) > 1:
+            return Check(_some_of_each(own), f"{folder}, without the calibration pictures")
     return Check(_some_of_each(dataset("home").examples()), "the rendered home")
-
-
-def _labelled(folder: Path) -> list[Example]:
-    try:
-        return dataset("folder").examples(folder)
-    except DataError:  # not sorted by label, which is allowed
-        return []
-
-
-def _can_test(examples: Sequence[Example]) -> bool:
-    """Return whether at least two labels have enough pictures to be taught and tested."""
-    try:
-        return len(scenario(FEW_SHOTS).stream(examples, seed=0).steps) > 1
-    except DataError:
-        return False
 
 
 def _some_of_each(examples: Sequence[Example]) -> tuple[Example, ...]:

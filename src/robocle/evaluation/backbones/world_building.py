@@ -19,6 +19,7 @@ from robocle.classifiers import CLASSIFIERS
 from robocle.classifiers.slda import StreamingLDA
 from robocle.errors import DataError, ImageError
 from robocle.evaluation.datasets.home import Home
+from robocle.evaluation.scenarios import evenly_spaced
 from robocle.images import Picture
 from robocle.images.folders import pictures_under
 from robocle.images.nothing import pictures_of_nothing
@@ -104,8 +105,7 @@ def things_in(folder: Path) -> list[Path]:
             f"{folder} has {plural(len(found), 'picture')}, but a world needs {FEWEST}: give a "
             "folder with a few hundred pictures of anything"
         )
-    wanted = min(len(found), THINGS)
-    return [found[index * len(found) // wanted] for index in range(wanted)]
+    return evenly_spaced(found, THINGS)
 
 
 @dataclass(frozen=True)

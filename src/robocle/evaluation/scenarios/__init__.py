@@ -168,6 +168,12 @@ def shuffled(items: Sequence[Item], seed: int, *key: Key) -> list[Item]:
     return [items[place] for place in keyed_rng(seed, *key).permutation(len(items))]
 
 
+def evenly_spaced(items: Sequence[Item], count: int) -> list[Item]:
+    """Return at most that many of the items, evenly spaced from the first on."""
+    count = min(count, len(items))
+    return [items[place * len(items) // count] for place in range(count)]
+
+
 def require_count(option: str, value: Count) -> None:
     """Raise a SpecError for a value that is neither a positive number nor "all"."""
     if isinstance(value, str):

@@ -149,7 +149,9 @@ class CrossDomain(ClassIid):
         """Name the test in the taught domain "same", and each other test after its domain."""
         domains = grouped(examples, lambda example: example.domain)
         if self.domain not in domains:
-            raise self._no_such_domain(domains)
+            known = [name for name in domains if name]
+            hint = suggestion(self.domain, known) if known else "the data have no domains"
+            raise DataError(f"no picture is of domain {self.domain!r}: {hint}")
         if "same" in domains:
             raise DataError("a domain must not be called 'same': rename its folder")
         try:
@@ -162,11 +164,6 @@ class CrossDomain(ClassIid):
             alike = with_labels_of(same, split_pools(domains[name])[1])
             tests[name] = self.apart(alike, here.taught)
         return Stream.of(here.steps, tests).disjoint_in(self.disjoint)
-
-    def _no_such_domain(self, domains: Iterable[str]) -> DataError:
-        known = [name for name in domains if name]
-        hint = suggestion(self.domain, known) if known else "the data have no domains"
-        return DataError(f"no picture is of domain {self.domain!r}: {hint}")
 
 
 def _instance(example: Example) -> str:

@@ -11,6 +11,7 @@ from robocle.evaluation.scenarios import (
     Few,
     Stream,
     by_label,
+    evenly_spaced,
     grouped,
     is_enough,
     require_count,
@@ -144,7 +145,5 @@ def _tested_on(steps: list[list[Example]], to_test: list[Example]) -> Stream:
 
 
 def _spread(frames: list[Example], count: Count) -> list[Example]:
-    """Return that many frames, evenly spaced from the first on."""
-    if isinstance(count, str) or count >= len(frames):
-        return frames
-    return [frames[len(frames) * k // count] for k in range(count)]
+    """Return that many frames, or all."""
+    return frames if isinstance(count, str) else evenly_spaced(frames, count)
