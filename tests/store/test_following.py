@@ -61,7 +61,6 @@ def changes(learner: Learner, older: Learner) -> list[Callable[[], object]]:
     ]
 
 
-@pytest.mark.no_cover
 @pytest.mark.slow
 @pytest.mark.parametrize("classifier", CLASSIFIERS_AND_OPTIONS)
 def test_every_classifier_follows_every_change_of_another_learner(
