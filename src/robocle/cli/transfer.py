@@ -151,8 +151,7 @@ def export(
         raise StateError(
             f"{out} ends neither in .robocle, for a state to send, nor in .onnx, for an ONNX model"
         )
-    _require_new(out, replace)
-    _require_other(out, state)
+    _require_target(out, state, replace)
     learner = Learner.load(state)
     if out.suffix == ".onnx":
         numbers: Literal["float64", "float32"] = "float32" if float32 else "float64"
@@ -178,8 +177,7 @@ def recover(state: Path, out: Path, replace: bool, like: Path | None) -> None:
     from robocle.store.recovery import recovered
     from robocle.store.state import State
 
-    _require_new(out, replace)
-    _require_other(out, state)
+    _require_target(out, state, replace)
     found, lost = recovered(state, State.read(like).parts if like else None)
     for each in lost:
         echo(f"lost: {each}")
@@ -197,11 +195,11 @@ def recover(state: Path, out: Path, replace: bool, like: Path | None) -> None:
     echo(f"recovered {plural(pictures, 'picture')} to {out}")
 
 
-def _require_new(out: Path, replace: bool) -> None:
-    if os.path.exists(out) and not replace:
+def _require_target(out: Path, state: Path, replace: bool) -> None:
+    """Raise StateError if a file may not be replaced, or is the state itself."""
+    if not os.path.exists(out):
+        return
+    if not replace:
         raise StateError(f"{out} exists: use --replace to overwrite it, or choose another name")
-
-
-def _require_other(out: Path, state: Path) -> None:
-    if os.path.exists(out) and os.path.exists(state) and os.path.samefile(out, state):
+    if os.path.exists(state) and os.path.samefile(out, state):
         raise StateError(f"{out} is {state} itself: choose another name")
