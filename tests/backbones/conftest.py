@@ -2,11 +2,13 @@
 
 import sys
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Protocol
 
 import pytest
 
+from add_with_random_weights import load_torchvision
 from robocle.backbones.model_folder import CACHE_VARIABLE
 
 
@@ -32,25 +34,13 @@ def untraced(function: Callable[..., Any]) -> Callable[..., Any]:
 
 @pytest.fixture(scope="session")
 def torchvision() -> Any:
-    """Import torchvision, even next to a torch that was built without its operators.
-
-    The operators are for object detection, which no network here needs. But without their
-    declarations the import fails.
-    """
+    """torchvision, for exports that coverage does not follow."""
     torch = pytest.importorskip("torch")
+    if not find_spec("torchvision"):
+        pytest.skip("needs torchvision")
     torch.set_num_threads(1)
     torch.onnx.export = untraced(torch.onnx.export)
-    try:
-        return pytest.importorskip("torchvision")
-    except RuntimeError:
-        declared = torch.library.Library("torchvision", "DEF")
-        for operator in ("nms", "qnms"):
-            declared.define(
-                f"{operator}(Tensor dets, Tensor scores, float iou_threshold) -> Tensor"
-            )
-        found = pytest.importorskip("torchvision")
-        found.operators_declared_for_tests = declared  # they are removed with their library
-        return found
+    return load_torchvision()
 
 
 @pytest.fixture

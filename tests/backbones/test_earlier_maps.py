@@ -231,22 +231,24 @@ def test_a_network_whose_shapes_cannot_be_inferred_has_no_earlier_map(tmp_path: 
 # ---- named, or left out
 
 
-def test_the_earlier_map_can_be_named(tmp_path: Path) -> None:
+def test_the_earlier_map_can_be_named_or_left_out(tmp_path: Path) -> None:
     path = bottleneck(tmp_path / "net.onnx")
-    network: Any = robocle.backbone(f"onnx:{path},earlier=stem")
-    assert_close(network.features(pictures()).earlier, rows(stem_by_hand()))
-    assert network.name == f"onnx:{path},earlier=stem"
-    assert robocle.backbone(network.name).fingerprint == network.fingerprint
-
-
-def test_the_earlier_map_can_be_left_out(tmp_path: Path) -> None:
-    path = bottleneck(tmp_path / "net.onnx")
-    network: Any = robocle.backbone(f"onnx:{path},earlier=none")
-    maps = network.features(pictures())
+    named: Any = robocle.backbone(f"onnx:{path},earlier=stem")
+    assert_close(named.features(pictures()).earlier, rows(stem_by_hand()))
+    assert named.name == f"onnx:{path},earlier=stem"
+    assert robocle.backbone(named.name).fingerprint == named.fingerprint
+    without: Any = robocle.backbone(f"onnx:{path},earlier=none")
+    maps = without.features(pictures())
     assert maps.earlier is None
-    assert np.array_equal(maps.grid, robocle.backbone(f"onnx:{path}").features(pictures()).grid)
+    assert np.array_equal(maps.grid, named.features(pictures()).grid)
     # What versions without earlier maps computed.
-    assert network.fingerprint.startswith("54fa650e6f4ed8b9383b")
+    assert without.fingerprint.startswith("54fa650e6f4ed8b9383b")
+    found, narrow, wide = (
+        robocle.backbone(f"onnx:{path}{option}").fingerprint
+        for option in ("", ",earlier=narrow", ",earlier=wide")
+    )
+    assert found == wide
+    assert len({found, narrow, named.fingerprint, without.fingerprint}) == 4
 
 
 @pytest.mark.parametrize(
@@ -280,14 +282,6 @@ def test_a_named_map_that_is_not_finite_is_rejected_and_a_found_one_is_left_out(
     message = refusal(BackboneError, lambda: robocle.backbone(f"onnx:{path},earlier=endless"))
     assert message == "endless of net.onnx has values that are not finite: check its weights"
     assert robocle.backbone(f"onnx:{path}").features(pictures()).earlier is None
-
-
-def test_the_fingerprint_differs_if_the_earlier_map_does(tmp_path: Path) -> None:
-    path = bottleneck(tmp_path / "net.onnx")
-    options = ("", ",earlier=none", ",earlier=stem", ",earlier=narrow")
-    found = {robocle.backbone(f"onnx:{path}{each}").fingerprint for each in options}
-    assert len(found) == 4
-    assert robocle.backbone(f"onnx:{path},earlier=wide").fingerprint in found
 
 
 # ---- as a backbone of robocle

@@ -79,21 +79,17 @@ def test_a_convolutional_network_computes_at_any_size_what_an_open_graph_does(
     assert np.array_equal(maps.earlier, others.earlier)
 
 
-def test_its_name_has_the_size_and_loads_it_again(tmp_path: Path) -> None:
-    path = save(convolutional(), tmp_path / "fixed.onnx")
+def test_the_size_is_in_its_name_and_may_be_given_for_a_batch_of_one(tmp_path: Path) -> None:
+    made = convolutional()
+    made.graph.input[0].type.tensor_type.shape.dim[0].dim_value = 1
+    path = save(made, tmp_path / "fixed.onnx")
     found = robocle.backbone(f"onnx:{path},size=64")
     assert found.name == f"onnx:{path},size=64"
     assert robocle.backbone(found.name).fingerprint == found.fingerprint
+    assert found.features(pictures(64)).grid.shape == (3, 64, 5)
     own = robocle.backbone(f"onnx:{path}")
     assert robocle.backbone(f"onnx:{path},size=32").fingerprint == own.fingerprint
     assert own.fingerprint != found.fingerprint
-
-
-def test_a_batch_of_one_can_be_opened_together_with_the_size(tmp_path: Path) -> None:
-    made = convolutional()
-    made.graph.input[0].type.tensor_type.shape.dim[0].dim_value = 1
-    path = save(made, tmp_path / "one.onnx")
-    assert robocle.backbone(f"onnx:{path},size=64").features(pictures(64)).grid.shape == (3, 64, 5)
 
 
 def test_tokens_without_positions_can_have_another_size(tmp_path: Path) -> None:

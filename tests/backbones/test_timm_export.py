@@ -93,14 +93,6 @@ def test_the_map_and_the_token_equal_timms(name: str, network: Any) -> None:
 
 
 @pytest.mark.usefixtures("cache")
-def test_a_network_of_timm_can_be_added_under_another_name(network: Any) -> None:
-    _, weights = network("resnet10t")
-    add_backbone("timm:resnet10t", weights, "phone")
-    assert robocle.backbone("phone:threads=2").name == "phone"
-    assert "phone" in BACKBONES.names()
-
-
-@pytest.mark.usefixtures("cache")
 def test_weights_with_another_classifier_fit_but_those_of_another_network_do_not(
     network: Any, tmp_path: Path, refusal: Refusal
 ) -> None:
@@ -196,6 +188,9 @@ def test_the_own_size_of_a_network_of_timm_need_not_be_a_multiple_of_32(
     _, weights = network("resnet10t")
     assert add_backbone("timm:resnet10t", weights, size=176).manifest.name == "timm:resnet10t"
     assert not add_backbone("timm:resnet10t", weights).is_new
+    add_backbone("timm:resnet10t", weights, "phone")
+    assert robocle.backbone("phone:threads=2").name == "phone"
+    assert "phone" in BACKBONES.names()
     message = refusal(SpecError, lambda: add_backbone("timm:resnet10t", weights, size=180))
     assert message == "size=180 is not a multiple of 32: give 160 or 192"
 

@@ -263,7 +263,7 @@ def test_an_added_network_of_torchvision_teaches_and_predicts_without_pytorch(
     objects: Path, tmp_path: Path, cache: Path
 ) -> None:
     torch = pytest.importorskip("torch")
-    source = Path(__file__).parents[1] / "backbones" / "add_with_random_weights.py"
+    source = Path(__file__).parents[1] / "shared" / "add_with_random_weights.py"
     command = [sys.executable, str(source), "mobilenet_v3_small", str(tmp_path / "w.pth")]
     added = subprocess.run(command, capture_output=True, check=False, text=True)
     if "torchvision is not installed" in added.stderr:

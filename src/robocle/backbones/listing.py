@@ -22,23 +22,10 @@ class ListedBackbone:
     name: str
     state: ListingState
     input_size: int = 0
-    side: int = 0
-    """The side of the square feature map."""
-    channels: int = 0
-    has_token: bool = False
+    map: str = ""
+    """The shape of the feature map, with a + if there is a class token as well."""
     megabytes: int = 0
     source: str = ""
-
-    @property
-    def map(self) -> str:
-        """The shape of the feature map, with a + if there is a class token as well.
-
-        Example:
-            >>> ListedBackbone("vit_b_32", "can be added", 224, 7, 768, has_token=True).map
-            '7x7x768 +'
-        """
-        token = " +" if self.has_token else ""
-        return f"{self.side}x{self.side}x{self.channels}{token}" if self.channels else ""
 
 
 def listed_backbones() -> Iterator[ListedBackbone]:
@@ -51,8 +38,8 @@ def listed_backbones() -> Iterator[ListedBackbone]:
         if name in added:
             yield _added(name, added.pop(name))
         else:
-            facts = (known.input_size, known.side, known.channels, known.has_token)
-            yield ListedBackbone(name, "can be added", *facts, known.megabytes)
+            shape = _map(known.side, known.channels, known.has_token)
+            yield ListedBackbone(name, "can be added", known.input_size, shape, known.megabytes)
     for name, manifest in added.items():
         yield _added(name, manifest)
 
@@ -75,13 +62,11 @@ def _added(name: str, manifest: Manifest | None) -> ListedBackbone:
 
 
 def _described(manifest: Manifest, state: ListingState, megabytes: int) -> ListedBackbone:
-    return ListedBackbone(
-        manifest.name,
-        state,
-        manifest.input_size,
-        math.isqrt(manifest.positions),
-        manifest.channels,
-        manifest.has_token,
-        megabytes,
-        manifest.source.replace(f" {manifest.name} ", " "),
-    )
+    name, side = manifest.name, math.isqrt(manifest.positions)
+    shape = _map(side, manifest.channels, manifest.has_token)
+    source = manifest.source.replace(f" {name} ", " ")
+    return ListedBackbone(name, state, manifest.input_size, shape, megabytes, source)
+
+
+def _map(side: int, channels: int, has_token: bool) -> str:
+    return f"{side}x{side}x{channels}" + (" +" if has_token else "")

@@ -136,7 +136,7 @@ def _torch_recipe(package: str, model: str, weights: str, earlier: str, size: in
         return export(network, earlier)
 
     return Recipe(
-        _source(f"{package} {model}", weights or "published", earlier, size),
+        _source(f"{package} {model}", weights or "published", earlier=earlier, size=size),
         make,
         lambda: int(_networks(package, model).own_size(model, weights)),
     )
@@ -153,19 +153,17 @@ def _nothing_to_add(spec: str, name: str, size: int) -> Exception:
     return SpecError(f"there is no backbone {spec!r} to add: {close}")
 
 
-def _source(network: str, weights: str, earlier: str, size: int) -> str:
+def _source(network: str, weights: str, **options: object) -> str:
     """Return the source for the manifest, which is known without PyTorch and before a download."""
     file = Path(weights)
-    chosen = f", earlier={earlier}" if earlier else ""
-    chosen += f", size={size}" if size else ""
-    if not file.is_file():
-        return f"{network} {weights}{chosen}"
-    try:
-        with file.open("rb") as content:
-            start = hashlib.file_digest(content, "sha256").hexdigest()[:8]
-            return f"{network} file {start}{chosen}"
-    except OSError as error:
-        raise BackboneError(f"cannot read {file}: {error.strerror}") from error
+    if file.is_file():
+        try:
+            with file.open("rb") as content:
+                weights = "file " + hashlib.file_digest(content, "sha256").hexdigest()[:8]
+        except OSError as error:
+            raise BackboneError(f"cannot read {file}: {error.strerror}") from error
+    chosen = (f", {option}={value}" for option, value in options.items() if value)
+    return f"{network} {weights}{''.join(chosen)}"
 
 
 def _networks(package: str, model: str) -> ModuleType:

@@ -5,7 +5,11 @@ from typing import Any
 
 
 def load_torchvision() -> Any:
-    """Import torchvision, even next to a torch without its operators, as in conftest.py."""
+    """Import torchvision, even next to a torch that was built without its operators.
+
+    The operators are for object detection, which no network here needs. But without their
+    declarations the import fails.
+    """
     import torch
 
     try:
