@@ -222,7 +222,7 @@ def test_robots_behind_a_leaf_node_and_a_backup_that_is_restored(
     states: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     page = (Path(__file__).parents[2] / "docs/fleet.md").read_text("utf-8")
-    section = page.partition("## A server behind")[2]
+    section = page.partition("## Robots behind a router")[2]
     home, router = re.findall(r"^```\n(.*?)^```", section, re.MULTILINE | re.DOTALL)
     port, folder = free_port(), tmp_path / "router"
     folder.mkdir()
