@@ -96,11 +96,11 @@ def add(backbone: str, weights: str, size: int, name: str, earlier: str, replace
 @click.option("--pooling", default="", metavar="SPEC",
               help="The pooling of your learners.  [default: that of a new state]")  # fmt: skip
 def world(backbone: str, folder: Path | None, pooling: str) -> None:
-    """Compute the world of BACKBONE, from pictures of anything.
+    """Compute the world of BACKBONE, from pictures of arbitrary objects.
 
-    Learners with this backbone call objects unknown that look no more like what they were taught
-    than the pictures in FOLDER do: a few hundred photographs of different objects. Without FOLDER,
-    rendered pictures that come with robocle are used. Existing states use it as well.
+    The world tells learners how familiar arbitrary objects look. An object that looks no more
+    familiar is called unknown. FOLDER has a few hundred photographs of different objects. Without
+    it, rendered pictures that come with robocle are used. Existing states use the new world.
     """
     keep_world(backbone, folder, pooling)
 
@@ -247,10 +247,10 @@ def finders(context: click.Context) -> None:
               "[default: COCO_V1, downloaded]")  # fmt: skip
 @click.option("--replace", is_flag=True, help="Replace a detector that was added before.")
 def add_finder(finder: str, weights: str, replace: bool) -> None:
-    """Add FINDER to this machine, such as torchvision:ssdlite320_mobilenet_v3_large.
+    """Add FINDER to this machine.
 
-    The SSD detectors of torchvision can be added. That needs PyTorch, which
-    `pip install 'robocle[export]'` installs. Running them does not.
+    FINDER is an SSD detector of torchvision, such as torchvision:ssdlite320_mobilenet_v3_large.
+    Adding it needs PyTorch, which `pip install 'robocle[export]'` installs. Running it does not.
     """
     from robocle.finders import adding
 

@@ -162,7 +162,7 @@ def _lessons(learner: "Learner", shots: Shots, frames: "Iterator[Shot]", most: i
 
 finder_option = click.option(
     "--finder", metavar="FINDER",
-    help="What finds boxes around objects, such as onnx:picodet.onnx: any exported detector.",
+    help="The finder of boxes: any exported detector, such as onnx:picodet.onnx.",
 )  # fmt: skip
 
 
@@ -174,7 +174,7 @@ finder_option = click.option(
 @false_accept_option
 def bag_predict(state: Path, path: Path, topic: str | None, every: float, json_lines: bool,
                 box: BoxOption, finder: str | None, false_accept: float) -> None:  # fmt: skip
-    """Recognise the frames of BAG that STATE was taught.
+    """Recognise the objects of STATE in the frames of BAG.
 
     Prints the seconds since the start of the bag, the label of the frame, its probability, and the
     label that a filter over the frames announces.
@@ -299,16 +299,17 @@ def bag_evaluate(state: Path, path: Path, topic: str | None, label_topic: str | 
 @click.option("--dataset", "spec", default="openloris", show_default=True, metavar="SPEC",
               help="The layout of a folder of pictures.")  # fmt: skip
 @click.option("--split", help="Only pictures of this split, such as train or test.")
-@click.option("--label", help="What a video shows from its start to its end.")
+@click.option("--label", help="The label of a whole video.")
 @click.option("--rate", type=click.FloatRange(0.01, 1000),
               help="Frames per second.  [default: that of the video; 10 for pictures]")  # fmt: skip
 @click.option("--storage", type=click.Choice(["mcap", "sqlite3"]), default="mcap",
               show_default=True, help="The format of the bag.")  # fmt: skip
 def bag_write(path: Path, source: Path, spec: str, split: str | None, label: str | None,
               rate: float | None, storage: "Storage") -> None:  # fmt: skip
-    """Write SOURCE, a video file or a folder of pictures as of `robocle sim`, as the bag BAG.
+    """Write SOURCE as the bag BAG.
 
-    The images are in the topic /camera/image/compressed, the labels in /label.
+    SOURCE is a video file, or a folder of pictures such as `robocle sim` renders. The images are in
+    the topic /camera/image/compressed, the labels in /label.
     """
     from robocle.bags import write_bag, write_video
     from robocle.classifiers.labels import require_label

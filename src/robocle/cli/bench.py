@@ -107,8 +107,7 @@ def paper(which: str, rendered: bool, **options: Any) -> None:
     """Run a table of the paper (1 to 6), or a figure, beside the paper's numbers.
 
     figure2 shows the distributions of the moments, figure5 the accuracy after each class. An
-    interrupted run continues where it stopped. Without all of the data or backbones, what is there
-    is run.
+    interrupted run continues where it stopped. Missing data and backbones are named and skipped.
     """
     with activity("starting"):
         from robocle.evaluation.experiment_file import load_experiment

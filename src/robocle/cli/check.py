@@ -129,12 +129,12 @@ def data() -> None:
     """Check the data of experiments."""
 
 
-@data.command("check", short_help="Say what a folder of data holds and what can be run with it.")
+@data.command("check", short_help="List the content of a data folder, and what can be run with it.")
 @click.argument("dataset")
 @click.argument("folder", type=FolderPath)
 @click.option("--objects", is_flag=True, help="Also list every object with its pictures.")
 def check_data(dataset: str, folder: Path, objects: bool) -> None:
-    """Say what FOLDER holds, what is missing, and which experiments can be run with it.
+    """List the content of FOLDER, missing parts, and the experiments that can be run with it.
 
     DATASET is a name or a spec that `robocle parts` lists: openloris, fsiol, core50, home, or
     folder for pictures of your own. No picture is opened.

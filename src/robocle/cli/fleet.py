@@ -150,11 +150,11 @@ def log(
 @login_options
 @click.option("--group", default="all", metavar="NAME", help="Only the robots of this group.")
 def pin(point: str, url: str, creds: Path | None, tls_ca: Path | None, group: str) -> None:
-    """Let the robots of a fleet follow it up to a message, as if nothing had come after it.
+    """Let robots follow the log of a fleet up to a message, as if nothing had come after it.
 
     `robocle fleet log` lists the sequences of messages. NAME@latest lets robots follow to the end
-    again. Of several pins, the last one that names the group of a robot, or all, holds. What a
-    robot is taught itself after a pin stays.
+    again. If there are several pins, the last one for the group of a robot, or for all, holds. A
+    robot keeps its own lessons after a pin.
     """
     from robocle.fleet.operating import pinned, point_of
 
@@ -164,10 +164,10 @@ def pin(point: str, url: str, creds: Path | None, tls_ca: Path | None, group: st
     echo(f"{group} robots of {name} follow to {where} ({plural(count, 'kind')} of parts)")
 
 
-@fleet.command(short_help="Erase what was removed from the log.")
+@fleet.command(short_help="Erase removed samples from the log.")
 @server_options
 def erase(url: str, name: str, creds: Path | None, tls_ca: Path | None) -> None:
-    """Erase the embeddings of samples that were removed from the log of a fleet.
+    """Erase the embeddings of removed samples from the log of a fleet.
 
     The server overwrites them. No undo and no pin brings them back to other robots.
     """
@@ -193,7 +193,7 @@ def leave(state: Path) -> None:
 @fleet.command(short_help="List labels that may mean the same.")
 @click.argument("state", type=StatePath)
 def suggest(state: Path) -> None:
-    """List pairs of labels of STATE whose pictures are taken for each other.
+    """List pairs of labels of STATE whose pictures are mistaken for each other.
 
     `robocle rename` joins two labels. Every robot of the fleet follows.
     """

@@ -36,8 +36,8 @@ def _rate(context: click.Context, option: click.Parameter, text: str) -> float:
 
 false_accept_option = click.option(
     "--false-accept", callback=_rate, default=str(DEFAULT_RATE), show_default=True, metavar="RATE",
-    help="The fraction of unrelated objects that may be taken for a taught one, from 0.001 to 0.5; "
-    "or strict (0.01), normal (0.05), lenient (0.2). With 1, nothing is called unknown.",
+    help="The fraction of unrelated objects that may be mistaken for a taught one, from 0.001 to "
+    "0.5; or strict (0.01), normal (0.05), lenient (0.2). With 1, nothing is called unknown.",
 )  # fmt: skip
 
 threads_option = click.option(

@@ -44,13 +44,13 @@ if TYPE_CHECKING:
 def predict(state: Path, pictures: tuple[Path, ...], top: int | None, as_json: bool,
             unreadable: Unreadable, box: BoxOption, threads: int | None,
             false_accept: float, prediction_views: str | None) -> None:  # fmt: skip
-    """Recognise the objects in PICTURES (files, or folders with subfolders) that STATE was taught.
+    """Recognise the objects of STATE in PICTURES (files, or folders with subfolders).
 
     Prints the picture, the label, and the probability from 0 to 1 that the label is right. A label
-    that is not certain is printed as "probably mug" or, below 0.5, "perhaps mug": teach a picture
-    of it there. For an unknown object it prints "unknown", the probability of that, and the nearest
-    label. Probabilities do not depend on --false-accept. With --top, the best labels follow, each
-    with its confidence.
+    that is not sure is printed as "probably mug" or, below 0.5, "perhaps mug": teach another
+    picture of the object in that place. For an unknown object it prints "unknown", the probability
+    of that, and the nearest label. Probabilities do not depend on --false-accept. With --top, the
+    best labels follow, each with its confidence.
 
     Pictures that cannot be read are listed, and the others are recognised.
     """
@@ -79,7 +79,7 @@ def predict(state: Path, pictures: tuple[Path, ...], top: int | None, as_json: b
     "--finder",
     required=True,
     metavar="FINDER",
-    help="What finds the boxes, such as onnx:picodet.onnx: any exported detector.",
+    help="The finder of the boxes: any exported detector, such as onnx:picodet.onnx.",
 )
 @click.option(
     "--most",
@@ -100,9 +100,9 @@ def predict(state: Path, pictures: tuple[Path, ...], top: int | None, as_json: b
 @false_accept_option
 def find(state: Path, pictures: tuple[Path, ...], finder: str, most: int, draw: Path | None,
          as_json: bool, unreadable: Unreadable, false_accept: float) -> None:  # fmt: skip
-    """Find the objects that STATE was taught in PICTURES (files, or folders with subfolders).
+    """Find the objects of STATE in PICTURES (files, or folders with subfolders).
 
-    The finder says where something is, and STATE what it is. Prints one line per object: the
+    The finder says where an object is, and STATE which one it is. Prints one line per object: the
     picture, the box as x,y,width,height in pixels, and the label as `robocle predict` prints it.
     Unknown objects come last.
     """

@@ -32,9 +32,9 @@ replace_option = click.option("--replace", is_flag=True, help="Overwrite OUT if 
 def merge(state: Path, files: tuple[Path, ...], dask: str, unreadable: str) -> None:
     """Merge FILES into STATE, as if it had been taught all of their pictures.
 
-    STATE is created if it does not exist. The result is a union of what was taught: what several
-    states have of the same robot counts once, so a newer export of it can be merged again. A
-    picture that was taught to two robots counts twice. `robocle undo` undoes a merge.
+    STATE is created if it does not exist. A picture that several states have of the same robot
+    counts once, so a newer export of that robot can be merged again. A picture that was taught to
+    two robots separately counts twice. `robocle undo` undoes a merge.
     """
     from robocle.fleet.tree import merge_on_dask
     from robocle.learner.editing import merge_into
@@ -161,7 +161,7 @@ def export(
     echo(f"exported {plural(len(learner.labels), 'label')} to {out}")
 
 
-@main.command(short_help="Save what is intact in a damaged state.")
+@main.command(short_help="Save the intact pictures of a damaged state.")
 @click.argument("state", type=StatePath)
 @click.argument("out", type=StatePath)
 @replace_option

@@ -19,7 +19,7 @@ from robocle.profiles import DEFAULT_PROFILE, PROFILES
 ROS_ARGUMENTS = "--ros-args"
 
 
-@main.command(short_help="Say what a camera sees.")
+@main.command(short_help="Print which object a camera sees.")
 @click.argument("state", type=StatePath)
 @click.option("--camera", metavar="N|URL|VIDEO",
               help="The number of a webcam, the URL of a network camera (rtsp://... or http://...) "
@@ -58,12 +58,12 @@ def watch(state: Path, camera: str | None, as_json: bool, every: float, changes:
           mqtt: str | None, mqtt_ca: Path | None, name: str | None, label_sensors: bool,
           image: bool, topic_prefix: str, discovery_prefix: str, forget_discovery: bool,
           finder: str | None, box: BoxOption, false_accept: float) -> None:  # fmt: skip
-    """Say once per second what a camera sees that STATE was taught.
+    """Print once per second which object of STATE a camera sees.
 
     Prints the time, the label (or "unknown", or "nothing" and why) and its probability. A filter
-    over the frames keeps the label steady, and is "undecided" until they suffice. If STATE is
-    taught by another program meanwhile, the command uses what is new. It ends with Ctrl-C, or when
-    a video file ends.
+    over the frames keeps the label steady, and is "undecided" until they suffice. If another
+    program teaches STATE meanwhile, the command recognises the new objects. It ends with Ctrl-C,
+    or when a video file ends.
     """
     for option in ("mqtt_ca", "label_sensors", "image", "forget_discovery"):
         if click.get_current_context().params[option] and not mqtt:
@@ -140,8 +140,8 @@ def watch(state: Path, camera: str | None, as_json: bool, every: float, changes:
               help="Encrypt, with a certificate made for this machine. Browsers on other devices, "
               "such as phones, use their camera only then.")  # fmt: skip
 @click.option("--token", default="", metavar="TEXT", envvar="ROBOCLE_TOKEN", show_envvar=True,
-              help="What clients must know.  [default: none on this machine alone, otherwise a "
-              "random one]")  # fmt: skip
+              help="The token that clients must send.  [default: none on this machine alone, "
+              "otherwise a random one]")  # fmt: skip
 @click.option("--camera", default="", metavar="N|URL|FILE",
               help="Also offer a camera of this machine or robot: its number, an RTSP or MJPEG "
               "URL, or a video file. Needs robocle[camera].")  # fmt: skip
@@ -149,9 +149,9 @@ def watch(state: Path, camera: str | None, as_json: bool, every: float, changes:
               help="A further name of this server.")  # fmt: skip
 @click.option("--proxy", default="", metavar="URL",
               help="The address of the page behind a proxy on this machine, such as nginx, "
-              "which says who sends a request.")  # fmt: skip
+              "whose headers name the sender of a request.")  # fmt: skip
 @click.option("--finder", default="", metavar="SPEC",
-              help="What suggests boxes around objects, such as onnx:picodet.onnx.")  # fmt: skip
+              help="The finder of boxes around objects, such as onnx:picodet.onnx.")  # fmt: skip
 @click.option("--profile", type=click.Choice(list(PROFILES)), default=DEFAULT_PROFILE,
               show_default=True, help="The parts of a new state: speed or accuracy.")  # fmt: skip
 @click.option("--browser/--no-browser", "opens_browser", default=True,

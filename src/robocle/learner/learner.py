@@ -66,8 +66,8 @@ class Learner:
       BGR: pass `frame[..., ::-1]`.
     - `box`: (x, y, width, height) of the region to use, in pixels of the upright picture. `boxes`
       has one entry per picture, None for the whole picture.
-    - `false_accept`: the fraction of unrelated objects that may be taken for a taught one, from
-      0.001 to 0.5. A smaller one is stricter. 1 calls nothing unknown.
+    - `false_accept`: the fraction of unrelated objects that may be mistaken for a taught one,
+      from 0.001 to 0.5. A smaller one is stricter. 1 calls nothing unknown.
     - `batch_size`: how many pictures go through the backbone at once.
     - `threads`: how many batches are embedded at the same time; None for one per core.
 

@@ -1,4 +1,4 @@
-"""The parameters of the node: names, defaults, descriptions and limits; declared and checked."""
+"""The parameters of the node: their names, defaults, descriptions and limits, and their checks."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
@@ -47,7 +47,7 @@ class Settings:
         False, "Subscribe to the `boxes` of a detector, and label each box instead of the image."
     )
     finder: str = _parameter(
-        "", "What finds boxes in the image, such as onnx:picodet.onnx; empty for nothing."
+        "", "The finder of boxes in the image, such as onnx:picodet.onnx; empty for none."
     )
     tolerance: float = _parameter(
         0.02, "By how many seconds the stamps of boxes and image may differ.", (0.0, 10.0)
@@ -60,7 +60,7 @@ class Settings:
     )
     false_accept: float = _parameter(
         DEFAULT_RATE,
-        "The fraction of unrelated objects that may be taken for a taught one; 1: never unknown.",
+        "The fraction of unrelated objects that may be mistaken for taught ones; 1: never unknown.",
         (SMALLEST_RATE, NEVER_UNKNOWN),
         live=True,
     )
@@ -131,7 +131,7 @@ PARAMETERS: Mapping[str, Parameter] = {
 
 
 def _typed(name: str, value: Any) -> Any:
-    """Return a value with the type of its parameter: a whole number is a number, too.
+    """Return a value with the type of its parameter: a whole number may stand for a decimal one.
 
     Raises:
         SpecError: It has another type.

@@ -142,8 +142,8 @@ class Question(_OfPicture):
     top: int = Field(5, ge=1, le=1000)
     """How many labels to list."""
     false_accept: Rate = None
-    """The fraction of unrelated objects that may be taken for a taught one: 0.001 to 0.5, or 1 to
-    call nothing unknown. Without it, the rate that the server was started with counts."""
+    """The fraction of unrelated objects that may be mistaken for a taught one: 0.001 to 0.5, or 1
+    to call nothing unknown. Without it, the rate that the server was started with counts."""
     explain: bool = False
     """Add a reason and a heat map."""
 
