@@ -1,1 +1,1 @@
-"""What the rest of the package shares, and nothing that users import."""
+"""Code that the rest of the package shares. Users import nothing from here."""

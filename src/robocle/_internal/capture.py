@@ -1,4 +1,4 @@
-"""Opening a camera or a video with OpenCV, which the extra `robocle[camera]` brings."""
+"""Opening a camera or a video with OpenCV, which the extra `robocle[camera]` installs."""
 
 import os
 import re
@@ -25,7 +25,7 @@ USUAL_RATE = 30.0
 
 @dataclass(frozen=True)
 class Source:
-    """What a camera reads."""
+    """The source of a camera."""
 
     address: str | int
     is_file: bool

@@ -1,4 +1,4 @@
-"""Bags: reading their images, one at a time."""
+"""Reading the images of a bag, one at a time."""
 
 import itertools
 import shlex
@@ -21,7 +21,7 @@ REPAIRS = {
     ".mcap": "mcap recover {file} --output {new}",
     ".db3": "sqlite3 {file} .recover | sqlite3 {new}",
 }
-"""What recovers a damaged file, by its ending."""
+"""The command that recovers a damaged file, by its ending."""
 METADATA = "Expected metadata", "Invalid bag metadata", "Some database files are missing"
 """How the reader begins what it says of a folder without the metadata that fits its files."""
 
@@ -35,7 +35,7 @@ class Shot:
     picture: RosPicture | ImageError
     """The picture, or why it cannot be used."""
     label: str | None
-    """What it shows, if that is known."""
+    """The label of the object, if it is known."""
 
 
 class Bag:

@@ -1,4 +1,4 @@
-"""What the frames of a recording show, and how well they were recognised.
+"""The labels of the frames of a recording, and counts of how they were recognised.
 
 Intervals are a small CSV file that says which object is shown when, in seconds since the start of
 the bag. Between them there is no label:
@@ -103,7 +103,7 @@ def _written(span: tuple[float, float, str]) -> str:
 
 @dataclass
 class LabelCount:
-    """What happened to the frames that show one object."""
+    """How the frames that show one object were recognised."""
 
     frames: int = 0
     right: int = 0

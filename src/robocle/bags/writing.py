@@ -1,4 +1,4 @@
-"""Bags: writing pictures or a video as compressed images with their labels."""
+"""Writing pictures or a video as a bag, with compressed images and their labels."""
 
 import io
 import os

@@ -1,4 +1,4 @@
-"""The command `robocle`, and what its subcommands have in common.
+"""The command `robocle`, and the common parts of its subcommands.
 
 A RobocleError is printed to stderr as one line, and the exit code is 1. So are Ctrl-C and SIGTERM,
 with the exit codes 130 and 143, and nothing that was acknowledged is lost. Any other exception is a

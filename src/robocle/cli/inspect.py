@@ -1,4 +1,4 @@
-"""Commands that show what a state knows, and what it was taught: inspect and samples."""
+"""Commands that show the labels and the pictures of a state: inspect and samples."""
 
 from dataclasses import asdict
 from datetime import datetime

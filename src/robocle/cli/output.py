@@ -1,7 +1,7 @@
-"""What commands print: results on stdout; errors, progress and the log on stderr.
+"""The output of commands: results on stdout; errors, progress and the log on stderr.
 
-Names of files, labels and what a state or a model contains may come from elsewhere. Nothing of it
-reaches a terminal as a control character: commands print through these functions only.
+Names of files, labels, states and models may come from elsewhere. None of their characters reaches
+a terminal as a control character, because commands print through these functions only.
 """
 
 import logging

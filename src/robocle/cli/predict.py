@@ -1,4 +1,4 @@
-"""The commands that recognise what pictures show: predict, find."""
+"""The commands that recognise objects in pictures: predict, find."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,4 +1,4 @@
-"""Commands that use a camera: watch says what it sees, serve teaches with it, ros runs the node."""
+"""Commands that use a camera: watch names its objects, serve teaches with it, ros runs the node."""
 
 import os
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""The rules that views, backbones, poolings and finders keep: what is done with a picture."""
+"""The rules that views, backbones, poolings and finders keep: the parts that take pictures."""
 
 from collections.abc import Callable
 

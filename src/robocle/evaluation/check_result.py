@@ -1,4 +1,4 @@
-"""What a check finds: every prediction, how many of them were right, and advice.
+"""The result of a check: every prediction, how many of them were right, and advice.
 
 Pictures are tested clean and under several draws of each corruption. A draw is keyed by the seed,
 the content of the picture, the number of the draw and the corruption. So a check can be repeated to

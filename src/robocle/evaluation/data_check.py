@@ -1,4 +1,4 @@
-"""What a folder of data holds, what is missing, and which experiments can be run with it.
+"""The content of a folder of data, its missing parts, and the experiments that it suffices for.
 
 No picture is opened: a file that is empty is reported, one that is damaged is not.
 """

@@ -1,4 +1,4 @@
-"""Finders: boxes around whatever objects a picture shows.
+"""Finders: boxes around the objects of a picture, whichever they are.
 
 A finder says where something is, never what: its classes, if it has any, are not used. The learner
 says what is in each box. There is no finder by default, and none is shipped.

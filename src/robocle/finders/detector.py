@@ -35,9 +35,9 @@ class Detector(Described):
         file: The file.
         layout: The layout of its outputs; see `robocle.finders.outputs`. "auto" recognises it by
             the shapes of the outputs, except for YOLOX.
-        pixels: What the model takes: "unit" is 0 to 1, "imagenet" that minus ImageNet's mean and
-            divided by its standard deviation, "levels" is 0 to 255, "bgr_levels" the same with blue
-            first. "auto" takes what models of this layout usually take.
+        pixels: The values of the model's input: "unit" is 0 to 1, "imagenet" that minus ImageNet's
+            mean and divided by its standard deviation, "levels" is 0 to 255, "bgr_levels" the same
+            with blue first. "auto" is the usual choice of models with this layout.
         threshold: The lowest score of a box. It is low, because a detector does not know most
             objects that people teach.
         size: The side of the input, if the model takes any; 0 for 640.

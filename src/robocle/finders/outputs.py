@@ -1,4 +1,4 @@
-"""What detectors return: the layouts of their outputs, as boxes in input pixels with scores.
+"""The outputs of detectors: their layouts, read as boxes in input pixels with scores.
 
 Most exported detectors have one of these outputs:
 

@@ -3,9 +3,9 @@
 A message is a row of the table of samples, or a decision on the label of rows. A state is a union
 of rows, so messages may come twice and in any order, and files can still be merged by hand.
 
-- `messages`: what is published, and what is refused.
-- `membership`: what a robot knows of the log, in a file beside its state.
+- `messages`: the content of messages, and the rules that a received one must satisfy.
+- `membership`: the part of the log that a robot has seen, in a file beside its state.
 - `exchange`: from a state to messages and back, without a network.
 - `server`: the connection to the log. `member`: a robot that takes part.
-- `operating`: what an operator sees and does: robots, the log, pins.
+- `operating`: the view of an operator: robots, the log, pins.
 """

@@ -1,9 +1,9 @@
-"""Membership: what a robot knows of the log of its fleet, in a file beside its state.
+"""Membership: the part of the log of its fleet that a robot has seen, in a file beside its state.
 
-The file has every decision on a label that is in the log, with its sequence, so that what was not
-published yet is told from what came from others, and so that a pin can be followed. It has no
-embeddings, and what is in it can be read again from the log: a robot that has lost the file joins
-again, and nothing counts twice.
+The file has every decision on a label that is in the log, with its sequence. So a robot knows which
+of its decisions are not published yet, and can follow a pin. The file has no embeddings, and all
+of it can be read again from the log: a robot that has lost it joins again, and nothing counts
+twice.
 """
 
 import os
@@ -31,15 +31,15 @@ CREATE TABLE IF NOT EXISTS entries (
 CREATE TABLE IF NOT EXISTS sums (id BLOB PRIMARY KEY, label TEXT) STRICT; -- of folded samples
 """
 AT_ONCE = 100
-"""How many samples a query names. It is always as many: SQLite keeps what it has prepared for each
-text of a query."""
+"""How many samples a query names. The number is fixed, because SQLite prepares each text of a query
+only once."""
 MOST = 500
 """How many samples are compared with the log in one change of the state."""
 BY_ID = f"WHERE id IN ({','.join('?' * AT_ONCE)})"
 
 
 class Entry(NamedTuple):
-    """What a message of the log says about a sample."""
+    """A decision in a message of the log on the label of a sample."""
 
     id: bytes
     sequence: int
@@ -50,7 +50,7 @@ class Entry(NamedTuple):
 
     @property
     def decision(self) -> tuple[int, str]:
-        """What decides between two entries: the larger one wins."""
+        """The key that orders two decisions on a sample: the larger one wins."""
         return self.decided, self.label or ""
 
 
@@ -107,13 +107,13 @@ class Membership:
 
     @contextmanager
     def writing(self, flush: bool = False) -> Iterator[None]:
-        """Write all that is changed until the context ends, or nothing.
+        """Write all changes inside the context in one transaction, or none of them.
 
         A power failure may take back the last changes: they are read from the log again.
 
         Args:
             flush: Whether all of it is on the disk afterwards, as a pin must be before the state
-                follows it. Otherwise what it hides would be taken for removed.
+                follows it. Otherwise the samples that it hides would be taken for removed.
         """
         before = dict(self._about)
         try:
@@ -128,12 +128,12 @@ class Membership:
             raise
 
     def add(self, entries: Iterable[Entry]) -> None:
-        """Add what messages say, unless it is there."""
+        """Add the entries that are not there yet."""
         query = "INSERT OR IGNORE INTO entries VALUES (?, ?, ?, ?, ?, ?)"
         self._connection.executemany(query, entries)
 
     def entries(self, ids: Iterable[bytes]) -> dict[bytes, list[Entry]]:
-        """Return what the log says about samples; those that it does not have are left out."""
+        """Return the entries of samples; samples that are not in the log are left out."""
         found: dict[bytes, list[Entry]] = {}
         for values in found_by_id(self._connection, "SELECT * FROM entries", ids):
             found.setdefault(values[0], []).append(Entry(*values))
@@ -161,7 +161,7 @@ class Membership:
         self._connection.execute(query, (sequence,))
 
     def start_again(self) -> None:
-        """Forget what was in a log that is gone."""
+        """Forget the entries of a log that is gone."""
         with self.writing():
             self._connection.execute("DELETE FROM entries")
             for name in ("applied", "applied_time", "cursor", "pin", "pinned_at"):
@@ -177,7 +177,7 @@ class Membership:
 
 
 def file_beside(state: Path) -> Path:
-    """Return the path of the file that says what a state's robot knows of its fleet."""
+    """Return the path of the membership file of a state."""
     return state.with_name(f"{state.name}-fleet")
 
 

@@ -1,4 +1,4 @@
-"""What an operator sees and does: robots and their lag, the log, pins, labels to join."""
+"""The view of an operator: robots and their lag, the log, pins, labels to join."""
 
 import getpass
 import json

@@ -2,7 +2,7 @@
 
 - `learner`: Learner, the class that programs use. `opening`: how one begins.
 - `pipeline`, `embedding`: from pictures to embeddings.
-- `learned`: what was learned, as a classifier that follows a state. `editing`: its changes.
+- `learned`: the learned part, a classifier that follows a state. `editing`: its changes.
 """
 
 from robocle.learner.learner import Learner

@@ -1,4 +1,4 @@
-"""Changes of what was learned: teaching, relabelling, removing and merging, each all or nothing."""
+"""Changes of a learner: teaching, relabelling, removing and merging, each all or nothing."""
 
 import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence, Sized

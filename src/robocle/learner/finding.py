@@ -1,4 +1,4 @@
-"""Finding: which boxes of a picture show taught objects.
+"""Finding: the boxes of a picture that show taught objects.
 
 A finder suggests boxes, and each is recognised like a picture of its own. Several boxes may show
 one object, and so does the whole picture, if it shows one only. Then the best box is a nearer look.

@@ -1,4 +1,4 @@
-"""What was learned, in memory: a classifier that follows a state.
+"""The learned part of a learner, in memory: a classifier that follows a state.
 
 The state holds everything that was taught, and other programs may change it. So a change is written
 to the state first. Before each use, the classifier is taught the rows that have changed since,

@@ -262,7 +262,7 @@ class Learner:
 
         Args:
             picture: The picture.
-            label: What the picture shows; "unknown" if it shows none of the objects to recognise.
+            label: The label of the object; "unknown" if it is none of the objects to recognise.
                 Such pictures are examples of what else there is, and sharpen the decision.
             poor: What to do about a poor picture (dark, blurred, almost the same as a taught one):
                 "warn" in the log and teach it, "skip" it with a warning, "refuse" it with an error,
@@ -310,8 +310,8 @@ class Learner:
         """Learn a picture that has already been embedded.
 
         Args:
-            embedding: What `embed_for_teaching` returned, or an array of your own.
-            label: What the picture shows.
+            embedding: The result of `embed_for_teaching`, or an array of your own.
+            label: The label of the object.
 
         Raises:
             FeatureError: The embedding was made for prediction, has a different width, or has a
@@ -392,7 +392,7 @@ class Learner:
         """Recognise a picture that has already been embedded.
 
         Args:
-            embedding: What `embed_for_prediction` returned, or an array of your own.
+            embedding: The result of `embed_for_prediction`, or an array of your own.
             false_accept: The rate.
 
         Raises:
@@ -440,7 +440,7 @@ class Learner:
 
     @property
     def finder(self) -> Finder | None:
-        """What finds boxes for `find` and `predict`: set it to a finder or its spec.
+        """The finder of boxes for `find` and `predict`: set it to a finder or its spec.
 
         It is no part of a state: each program chooses its own.
         """
@@ -653,7 +653,7 @@ class Learner:
         the operations before it stay, as one step. A step within a step is part of it.
 
         Args:
-            description: What `undo` says that it undid; None describes the operations.
+            description: The text that `undo` returns; None describes the operations.
             token: Steps with the same token that follow each other are undone together, even if
                 the learner was closed in between: pictures that arrive one by one are one step.
 
@@ -672,12 +672,12 @@ class Learner:
 
     @property
     def steps(self) -> list[Step]:
-        """What can be undone, the last step first, such as "teaching 3 pictures of 'mug'"."""
+        """The steps that can be undone, the last one first, such as "teaching 'mug'"."""
         return self._learned.state.steps()
 
     @property
     def undone(self) -> list[Step]:
-        """What can be redone, the step that was undone last first."""
+        """The steps that can be redone, the one that was undone last first."""
         return self._learned.state.steps(undone=1)
 
     @property

@@ -1,4 +1,4 @@
-"""The temporal filter: what a video shows, from the predictions of its frames.
+"""The temporal filter: the object in a video, from the predictions of its frames.
 
 Frame by frame, a prediction flickers: one blurred frame is called unknown, another is taken for a
 similar object. The filter keeps a posterior over what is in front of the camera (each label, an

@@ -1,4 +1,4 @@
-"""What an evaluation of a recording found: tables for a terminal, and a plot over time."""
+"""The result of evaluating a recording: tables for a terminal, and a plot over time."""
 
 from collections.abc import Sequence
 from pathlib import Path

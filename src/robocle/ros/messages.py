@@ -1,4 +1,4 @@
-"""The messages of the node, in and out, and what publishes them."""
+"""The messages of the node, in and out, and their publishers."""
 
 import array
 import io

@@ -1,4 +1,4 @@
-"""What the node does with pictures (recognises, labels boxes, learns), and what it reports."""
+"""The work of the node on pictures (recognising, labelling boxes, learning), and its reports."""
 
 import logging
 import threading

@@ -1,8 +1,8 @@
-"""What is in the tables of a state: the rows of the table of samples, and steps.
+"""The records of a state: the rows of the table of samples, and steps.
 
 A row is a sample, what remains of one that was removed or folded, or a folded class: the mean of
-the folded samples of a label, and their number. A step is what the user did in one go, which is
-undone in one go.
+the folded samples of a label, and their number. A step is one change by a user, which is undone as
+a whole.
 """
 
 import secrets

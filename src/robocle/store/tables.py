@@ -1,4 +1,4 @@
-"""How the database of a state is opened, and what is checked before anything in it is used.
+"""Opening the database of a state, and the checks before anything in it is used.
 
 A file may come from anyone, so nothing in it is believed: before SQLite opens a file its header is
 checked, and before anything is read its tables must be exactly those of `schema.sql`.

@@ -1,4 +1,4 @@
-"""Watching: a stable view of what a camera sees, on stdout and over MQTT."""
+"""Watching: a stable view of the objects that a camera sees, on stdout and over MQTT."""
 
 from robocle.watch.watching import Observation, observations
 

@@ -1,4 +1,4 @@
-"""An MQTT broker: where it is, how to log in, and what is wrong if that fails."""
+"""An MQTT broker: its address, the login, and the error if that fails."""
 
 import re
 import ssl

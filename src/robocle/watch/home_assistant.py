@@ -1,4 +1,4 @@
-"""How a camera shows up in Home Assistant: topics and discovery messages.
+"""A camera as a device of Home Assistant: topics and discovery messages.
 
 Home Assistant listens to `homeassistant/<kind>/<device>/<entity>/config`. A retained message there
 describes an entity: the topic of its state and how to read it. Nothing has to be set up by hand.

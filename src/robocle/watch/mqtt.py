@@ -1,4 +1,4 @@
-"""Publishing what a camera sees to an MQTT broker.
+"""Publishing the objects that a camera sees to an MQTT broker.
 
 A thread of the client talks to the broker, so a slow or dead broker never holds up the camera. Only
 the newest observation counts: while there is no connection nothing is queued, and when there is one

@@ -1,4 +1,4 @@
-"""Answers: what the server sends, made from what the learner returns.
+"""Answers of the server, made from the values that the learner returns.
 
 The description of the API is generated from these models, and from the dataclasses of the learner
 that they contain.

@@ -1,4 +1,4 @@
-"""Requests: how much a client may send, and what. All of it is checked before it is used.
+"""Requests: their types and limits. All of a request is checked before it is used.
 
 The types of this file check the values in queries, bodies and messages, and the description of the
 API is generated from them. A picture is raw bytes: they are counted while they arrive, and its

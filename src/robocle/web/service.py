@@ -1,4 +1,4 @@
-"""The service: what routes and WebSockets share.
+"""The service that routes and WebSockets share.
 
 After each change the knowledge is computed in a thread and sent to all clients. Changes that follow
 quickly are sent together.

@@ -1,4 +1,4 @@
-"""What a network is, before it is a backbone: its outputs for noise, and its earlier map.
+"""Inspecting a network before it becomes a backbone: its outputs for noise, its earlier map.
 
 Most networks halve their grid stage by stage, down to a thirty-second of the input's side. Their
 earlier map is the one at a sixteenth that is halved last: what goes into the operator that halves
