@@ -178,7 +178,7 @@ class Member:
             messages = await asyncio.gather(*map(found.message, wanted))
             for sequence, message in zip(wanted, messages, strict=True):
                 if message is None:
-                    await asyncio.to_thread(self.exchange.known.without_content, sequence)
+                    await asyncio.to_thread(self.exchange.known.note_erased, sequence)
             await asyncio.to_thread(
                 self.exchange.take, [each for each in messages if each], self.robot
             )

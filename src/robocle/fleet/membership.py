@@ -30,12 +30,11 @@ CREATE TABLE IF NOT EXISTS entries (
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS sums (id BLOB PRIMARY KEY, label TEXT) STRICT; -- of folded samples
 """
-AT_ONCE = 100
-"""How many samples a query names. The number is fixed, because SQLite prepares each text of a query
-only once."""
-MOST = 500
+IDS_PER_QUERY = 100
+"""How many samples a query names. It is fixed, so that SQLite can reuse the prepared query."""
+IDS_PER_CHANGE = 500
 """How many samples are compared with the log in one change of the state."""
-BY_ID = f"WHERE id IN ({','.join('?' * AT_ONCE)})"
+BY_ID = f"WHERE id IN ({','.join('?' * IDS_PER_QUERY)})"
 
 
 class Entry(NamedTuple):
@@ -143,7 +142,7 @@ class Membership:
         """Yield the ids of all samples that are in the log, some at a time."""
         last = b""
         query = "SELECT DISTINCT id FROM entries WHERE id > ? ORDER BY id LIMIT ?"
-        while some := [id for (id,) in self._connection.execute(query, (last, MOST))]:
+        while some := [id for (id,) in self._connection.execute(query, (last, IDS_PER_CHANGE))]:
             yield some
             last = some[-1]
 
@@ -155,7 +154,7 @@ class Membership:
         """Note the labels that the sums of the state have."""
         self._connection.executemany("INSERT OR REPLACE INTO sums VALUES (?, ?)", labels)
 
-    def without_content(self, sequence: int) -> None:
+    def note_erased(self, sequence: int) -> None:
         """Note that the embedding of a message was erased from the log."""
         query = "UPDATE entries SET content = 0 WHERE sequence = ?"
         self._connection.execute(query, (sequence,))
@@ -189,9 +188,10 @@ def found_by_id(
     Args:
         connection: The connection to the database.
         select: The query, without its condition.
-        ids: Of the samples.
+        ids: The ids of the samples.
     """
     listed = list(ids)
-    for start in range(0, len(listed), AT_ONCE):
-        some = listed[start : start + AT_ONCE]
-        yield from connection.execute(f"{select} {BY_ID}", some + [b""] * (AT_ONCE - len(some)))
+    for start in range(0, len(listed), IDS_PER_QUERY):
+        some = listed[start : start + IDS_PER_QUERY]
+        filled = some + [b""] * (IDS_PER_QUERY - len(some))
+        yield from connection.execute(f"{select} {BY_ID}", filled)
