@@ -239,8 +239,13 @@ def test_a_low_number_is_the_best_where_low_is_good_and_equal_ones_are_not_bold(
 
 def test_lines_that_coincide_are_one_line_with_both_names() -> None:
     drawing = line_plot({"NCM": [90, 80], "SLDA": [95, 85], "also NCM": [90, 80]}, "x", "y")
-    assert "<!-- NCM = also NCM -->" in drawing
+    assert "<!-- NCM -->" in drawing
+    assert "<!-- = also NCM -->" in drawing
     assert "<!-- SLDA -->" in drawing
+
+
+def test_the_names_of_many_lines_that_coincide_leave_room_for_the_axes() -> None:
+    line_plot({f"a method with a name, {number}": [100, 100] for number in range(20)}, "x", "y")
 
 
 @pytest.mark.parametrize(

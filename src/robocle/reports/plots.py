@@ -96,8 +96,9 @@ def moment_plots(record: Record) -> Iterator[Plot]:
 def line_plot(lines: Mapping[str, Sequence[float]], x_label: str, y_label: str) -> str:
     """Return lines over 1, 2, 3, ...; the legend lists them from the highest end to the lowest.
 
-    Lines that coincide are drawn once, with both names. Neighbours in the legend have different
-    styles, so that lines which partly coincide can be told apart.
+    Lines that coincide are drawn once, with all their names, one below the other: on easy data a
+    dozen methods may coincide, and their names beside each other would leave no room for the axes.
+    Neighbours in the legend have different styles, so that lines which partly coincide differ.
     """
     from matplotlib.ticker import MaxNLocator
 
@@ -109,7 +110,7 @@ def line_plot(lines: Mapping[str, Sequence[float]], x_label: str, y_label: str) 
     for number, (values, same) in enumerate(ordered):
         style = LINE_STYLES[number % len(LINE_STYLES)]
         places = range(1, len(values) + 1)
-        axes.plot(places, values, style, label=" = ".join(same), linewidth=1.6)
+        axes.plot(places, values, style, label="\n= ".join(same), linewidth=1.6)
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.legend(fontsize=7, loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False)
     return _svg(figure)
