@@ -1,7 +1,7 @@
 """The class that programs use: pictures in, labels out.
 
 Learner() and Learner.load keep a learner in memory; Learner.open keeps it in a file. A learner has
-a pipeline, which embeds pictures, and what was learned: a classifier that follows a state.
+a pipeline, which embeds pictures, and a learned part: a classifier that follows a state.
 """
 
 import math
