@@ -1,4 +1,4 @@
-"""What the name of a backbone tells: the paper's sixteen networks, and input sizes.
+"""Names of backbones: the paper's sixteen networks, and input sizes.
 
 A built-in backbone has the size as an option. A network that is added for another size than its own
 has the size at the end of its name, as in "resnet50_288".
@@ -73,7 +73,7 @@ def sized_name(name: str, size: int) -> str:
 
 
 def split_size(name: str) -> tuple[str, int]:
-    """Return what a name may be without its size, and the size; 0 if it does not end in one.
+    """Split the size from the end of a name; the size is 0 if the name does not end in one.
 
     Example:
         >>> split_size("vit_b_16_384"), split_size("vit_b_16")

@@ -1,8 +1,8 @@
-"""The world of a backbone: embeddings of pictures of anything, and of nothing.
+"""The world of a backbone: embeddings of pictures of arbitrary objects, and of nothing.
 
-What lies in front of a camera is mostly none of the taught objects. Where such pictures lie among
-the embeddings depends on the backbone, the pooling and the views of pictures to recognise, so a
-world belongs to these. It is not learned: a learner finds out how familiar its pictures are.
+A camera mostly sees none of the taught objects. A learner measures how familiar the pictures of the
+world look, and calls an object unknown that looks no more familiar. The embeddings depend on the
+backbone, the pooling and the views of pictures to recognise, so a world belongs to these.
 
 A world is a safetensors file with one array, `pictures` (n, width), mostly in float16, and its
 description in the metadata. The worlds of some backbones come with robocle. `robocle backbones
@@ -36,7 +36,7 @@ COMMON_VIEWS = ("centre:shares=0.8", "centre:shares=1/0.6")
 
 @dataclass(frozen=True, eq=False)
 class World:
-    """Embeddings of pictures of anything, and what was measured with them."""
+    """Embeddings of pictures of arbitrary objects, and two measurements with them."""
 
     backbone: str
     fingerprint: str
@@ -50,11 +50,11 @@ class World:
     objects: int
     """How many pictures show objects."""
     temperature: float
-    """The temperature of the softmax that fits the objects of the shipped home best, seen again
-    under other conditions, relative to the distance of the class means."""
+    """The temperature of the softmax that fits the objects of the shipped home best, when they are
+    seen again under other conditions. It is relative to the distance of the class means."""
     gain: float
-    """How familiar these are with the views of pictures to recognise, relative to the views of
-    taught pictures."""
+    """How familiar these objects are with the views of pictures to recognise, relative to the
+    views of taught pictures."""
     source: str
     """Which pictures these are."""
 

@@ -1,4 +1,8 @@
-"""The online perceptron: one row of weights per class, updated only on mistakes."""
+"""The online perceptron, a baseline of the paper.
+
+Each class has a row of weights, which begins as its first sample. When a sample is mistaken, it is
+added to the row of its class and subtracted from the predicted one.
+"""
 
 import numpy as np
 
@@ -8,7 +12,7 @@ from robocle.types import Scores
 
 
 class OnlinePerceptron(StreamingClassifier):
-    """One row of weights per class, initialised to its first sample and updated on mistakes."""
+    """One row of weights per class, updated only on mistakes."""
 
     def _reset(self) -> None:
         self._weights: Matrix = np.empty((0, self.width or 0))

@@ -1,10 +1,11 @@
-"""What several methods share: class scatters, random features, and variants.
+"""Arithmetic that several methods share: class scatters, unit vectors, random features, variants.
 
 - `ClassScatter` is the mean and the scatter of one class. The scatter of few samples has low rank:
   it is kept as rows R with scatter R^T R, one row per sample after the first. With twice as many
   rows as the width, R is replaced by its triangular (QR) factor, which has the same R^T R. This is
   exact and never takes more memory than two full matrices.
-- `rectified_features`: max(z P, 0) with P Gaussian (McDonnell et al., "RanPAC", 2023).
+- `rectified_features`: max(z P, 0) / sqrt(width) with P Gaussian (McDonnell et al., "RanPAC",
+  2023).
 - `fourier_features`: sqrt(2/M) cos(u F + phase) of the normalised embedding u. Their dot products
   approximate the Gaussian kernel exp(-gamma |u - u'|^2) (Rahimi & Recht 2007).
 """

@@ -1,8 +1,8 @@
-"""TEEN: means of few samples, calibrated towards similar pictures that are known well.
+"""TEEN: class means of few samples, moved towards similar pictures of the world.
 
 Wang et al., "Few-shot class-incremental learning via training-free prototype calibration" (2023).
-The paper calibrates the means of new classes by those of the base classes. Here the pictures of
-the world take their place, of which each backbone has a few hundred:
+The paper moves the means of new classes towards those of well-known base classes. A learner has no
+base classes, so the pictures of the world take their place:
 
     m'_c = (1 - world) u_c + world sum_p w_cp p,      w_c = softmax_p(temperature u_c . p)
 
@@ -27,7 +27,7 @@ class CalibratedMeans(ClassMeanClassifier):
 
     Args:
         world: How far a mean moves, from 0 (not at all) to 1. Without a world it does not move.
-        temperature: How much more the most similar pictures count.
+        temperature: How much more the most similar pictures count; 0 counts all of them the same.
     """
 
     def __init__(self, world: float = 0.5, temperature: float = 16.0) -> None:
@@ -37,7 +37,7 @@ class CalibratedMeans(ClassMeanClassifier):
         self.world, self.temperature = float(world), float(temperature)
 
     def use_world(self, pictures: ArrayLike) -> None:
-        """Use embeddings of pictures of anything, (n, width).
+        """Use the pictures of a world, (n, width).
 
         Raises:
             FeatureError: The embeddings are not made of real, finite numbers.

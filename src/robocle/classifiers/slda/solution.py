@@ -1,8 +1,9 @@
-"""The solution of all blocks, which follows the lessons: every product under A that answers need.
+"""The solution: all products that scores need, brought up to date by each lesson.
 
-A is the inverse of S + ridge I of a block, and m_j are the class means. A lesson adds w v v^T to S
-and moves the mean of its class y by step v. With a = A v, g = w / (1 + w v.a), k = 1 - g v.a and
-p_j = m_j.a, every product follows one rule, whatever x is:
+The scatter of a block changes by one rank with each lesson, so nothing is solved again. Let A be
+the inverse of S + ridge I of a block, and m_j the class means. A lesson adds w v v^T to S and moves
+the mean of its class y by step v. With a = A v, g = w / (1 + w v.a), k = 1 - g v.a and p_j = m_j.a,
+every product follows one rule, whatever x is:
 
     A -= g a a^T,    so  x A m_j -= g (x.a) p_j,  and  x A m_y += step k (x.a)
 
