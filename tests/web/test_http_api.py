@@ -15,7 +15,7 @@ from PIL import Image
 
 from bright_detector import bright_detector
 from robocle.backbones import Backbone
-from robocle.web import requests, service
+from robocle.web import requests, service, shared_learner
 from web_client import Api, PictureOf, listening, served
 
 
@@ -254,7 +254,7 @@ def test_a_client_that_leaves_in_the_middle_of_a_request_does_no_harm(empty: Api
 def test_there_is_a_limit_of_labels(
     api: Api, picture_of: PictureOf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(requests, "MAX_LABELS", 1)
+    monkeypatch.setattr(shared_learner, "MAX_LABELS", 1)
     assert api.teach("mug", picture_of()).status == 200
     refused = api.teach("clock", picture_of("clock"))
     assert refused.status == 409
