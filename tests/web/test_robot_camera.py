@@ -73,10 +73,8 @@ def test_a_camera_that_fails_is_opened_again(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr("robocle.cameras.RETRY", 0.1)
     with network_camera(MUGS, frames=5) as source:
         camera = RobotCamera(source.url)
-        seen, gaps = -1, 0
-        while seen <= 6:
-            frame = camera.newest(seen, timeout=0.05)
-            gaps += frame is None and seen >= 0
+        seen = -1
+        while seen <= 6:  # more frames than one connection sends
+            frame = camera.newest(seen)
             seen = frame.number if frame else seen
         camera.close()
-    assert gaps
