@@ -6,7 +6,7 @@ import json
 import pickle
 import weakref
 from collections.abc import Callable
-from dataclasses import asdict, astuple, fields, replace
+from dataclasses import FrozenInstanceError, asdict, astuple, fields, replace
 
 import numpy as np
 import pytest
@@ -103,6 +103,17 @@ def test_both_are_pickled_copied_and_replaced(made: Callable[[], Prediction]) ->
     changed = replace(made(), label=None, scores={"mug": 1.0})
     assert (changed.label, changed.scores) == (None, {"mug": 1.0})
     assert changed.confidences == of_dicts().confidences
+
+
+@pytest.mark.parametrize("made", [of_numbers, of_dicts])
+def test_both_are_immutable_and_not_hashable(made: Callable[[], Prediction]) -> None:
+    for name in ("label", "scores", "confidences", "other"):
+        with pytest.raises(FrozenInstanceError):
+            setattr(made(), name, {})
+        with pytest.raises(FrozenInstanceError):
+            delattr(made(), name)
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(made())
 
 
 def test_the_constructor_takes_the_fields_in_their_order() -> None:

@@ -97,7 +97,8 @@ def test_a_state_names_the_parts_of_its_learner(state: Path, taught: Learner) ->
 def test_only_a_state_is_replaced_and_only_on_request(
     replace: bool, tmp_path: Path, refusal: Refusal
 ) -> None:
-    learner = another("mug")
+    learner = another("mug", 3, "slda:keep=0")  # a copy has sums alone
+    steps = learner.steps
     for name, content in (("table", b"mug,pan" * 99), ("empty", b""), ("text", b"SQLite")):
         (tmp_path / name).write_bytes(content)
     sqlite3.connect(tmp_path / "other.db").execute("CREATE TABLE mail (text)").connection.close()
@@ -108,6 +109,7 @@ def test_only_a_state_is_replaced_and_only_on_request(
     for name in others:
         refusal(StateError, lambda path=tmp_path / name: learner.save(path, replace=replace))  # type: ignore[misc]
     assert {name: (tmp_path / name).read_bytes() for name in before} == before
+    assert learner.steps == steps != []
     another("pan").save(tmp_path / "home", replace=replace)
     if replace:
         learner.save(tmp_path / "home", replace=True)
