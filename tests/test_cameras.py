@@ -14,6 +14,7 @@ from refusal import Refusal
 from robocle.cameras import Camera, Frame, open_camera
 from robocle.errors import CameraError, MissingExtraError
 from video_sources import home_picture, network_camera, write_video
+from waiting import wait_for
 
 PICTURES = [home_picture(f"clean/{name}_01/0") for name in ("mug", "clock", "key", "banana")]
 
@@ -115,7 +116,7 @@ def test_a_camera_that_fails_is_opened_again_if_wanted(caplog: pytest.LogCapture
     number = first.number
     while frame := camera.newest(after=number, timeout=2):
         number = frame.number
-    assert camera.newest(timeout=0) is None  # the last frame does not show what is there now
+    wait_for(lambda: camera.newest(timeout=0) is None, "an old frame is no longer shown")
     with network_camera(PICTURES, port=source.port):
         again = camera.newest(after=number, timeout=30)
         camera.close()
