@@ -132,6 +132,8 @@ def test_a_picture_of_nothing_has_confidences_of_zero() -> None:
     assert found.unknown_probability == 1.0
     assert found.confidences == dict.fromkeys(learner.labels, 0.0)
     assert found.top(1) == [(found.nearest, 0.0)]
+    named = learner.predict_embedding(black, false_accept=1)  # then nothing is unknown
+    assert (named.label, named.nothing) == (found.nearest, "")
 
 
 def test_a_prediction_keeps_nothing_of_the_learner_but_its_labels() -> None:
