@@ -81,6 +81,13 @@ def test_a_copy_has_the_samples_with_their_ids_and_nothing_that_was_removed(
     assert b"pan" not in (tmp_path / "copy").read_bytes()
 
 
+def test_a_copy_of_a_learner_that_keeps_no_samples_has_sums_alone(tmp_path: Path) -> None:
+    another("mug", 3, "slda:keep=0").save(tmp_path / "copy")
+    samples = "SELECT count(embedding) FROM samples WHERE fold IS NULL"
+    assert query(tmp_path / "copy", samples) == [(0,)]
+    assert loaded(tmp_path / "copy").counts == {"mug": 3}
+
+
 def test_a_state_names_the_parts_of_its_learner(state: Path, taught: Learner) -> None:
     parts = {str(name): value for name, value in query(state, "SELECT name, value FROM parts")}
     assert len(str(parts.pop("origin"))) == 32
