@@ -101,6 +101,15 @@ def test_labels_can_be_renamed_forgotten_and_brought_back(api: Api, picture_of: 
     assert [each["pictures"] for each in api.get("/api/v1/labels").json["labels"]] == [2]
 
 
+def test_a_request_may_have_a_rate_of_its_own(api: Api, picture_of: PictureOf) -> None:
+    api.teach("mug", picture_of())
+    answers = [
+        api.post(f"/api/v1/predict{rate}", picture_of("clock")).json
+        for rate in ("", "?false_accept=1")
+    ]
+    assert [each["label"] for each in answers] == [None, "mug"]
+
+
 def test_a_new_label_that_differs_in_case_only_is_named(api: Api, picture_of: PictureOf) -> None:
     names = ["mug", "Mug", "Mug", "clock"]
     answers = [api.teach(each, picture_of(number=n)).json for n, each in enumerate(names)]
