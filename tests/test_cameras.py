@@ -14,6 +14,7 @@ from refusal import Refusal
 from robocle.cameras import Camera, Frame, open_camera
 from robocle.errors import CameraError, MissingExtraError
 from video_sources import home_picture, network_camera, write_video
+from waiting import wait_for
 
 PICTURES = [home_picture(f"clean/{name}_01/0") for name in ("mug", "clock", "key", "banana")]
 
@@ -115,6 +116,7 @@ def test_a_camera_that_fails_is_opened_again_if_wanted(caplog: pytest.LogCapture
     number = first.number
     while frame := camera.newest(after=number, timeout=2):
         number = frame.number
+    wait_for(lambda: camera.newest(timeout=0) is None, "an old frame is no longer shown")
     with network_camera(PICTURES, port=source.port):
         again = camera.newest(after=number, timeout=30)
         camera.close()
@@ -148,6 +150,23 @@ def test_an_error_of_opencv_ends_the_camera(video: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr("robocle.cameras.rate_of", fail)
     with open_camera(video) as camera, pytest.raises(CameraError, match="a decoder failed"):
         camera.newest(timeout=20)
+
+
+def test_a_camera_to_be_opened_again_survives_an_error_of_opencv(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    rates = iter([0.0])
+
+    def fail_once(_: object) -> float:
+        if next(rates, None) is None:
+            return 30.0
+        raise RuntimeError("a decoder failed")
+
+    monkeypatch.setattr("robocle.cameras.rate_of", fail_once)
+    monkeypatch.setattr("robocle.cameras.RETRY", 0.1)
+    with network_camera(PICTURES) as source, open_camera(source.url, reconnect=True) as camera:
+        assert camera.newest(timeout=20) is not None
+    assert "a decoder failed" in caplog.records[0].getMessage()
 
 
 @pytest.mark.parametrize(

@@ -39,6 +39,13 @@ def test_all_spellings_that_look_the_same_are_one_label(label: str) -> None:
     assert not learner.labels
 
 
+def test_labels_of_many_pictures_are_normalised(lite0: Backbone, objects: Path) -> None:
+    """The file systems of some systems decompose the names of folders."""
+    learner = Learner(lite0, pooling="avg", classifier="ncm", views="plain")
+    learner.teach_many([objects / "ball/0.jpg"] * 2, [COMPOSED, f"{DECOMPOSED} "])
+    assert learner.counts == {COMPOSED: 2}
+
+
 @pytest.mark.parametrize("label", ["unknown", "Unknown", " UNKNOWN "])
 def test_an_object_cannot_be_renamed_to_unknown(label: str, refusal: Refusal) -> None:
     learner = taught("mug")

@@ -1,14 +1,17 @@
 """Parts from an installed package work like built-in ones; the test installs such a package."""
 
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 import robocle
 from robocle.backbones import BACKBONES
+from robocle.classifiers import StreamingClassifier
 from robocle.poolings import POOLINGS
 
 PLUGIN = '''
@@ -93,3 +96,23 @@ def test_a_learner_with_plugin_parts_is_saved_and_loaded(tmp_path: Path) -> None
     loaded = robocle.Learner.load(tmp_path / "plugin.robocle")
     assert loaded.parts == learner.parts
     assert loaded.predict(light).label == "day"
+
+
+class Deaf(StreamingClassifier):
+    """A classifier that adds no attribute of its own."""
+
+    def _reset(self) -> None:
+        """Discard nothing."""
+
+    def _learn(self, sample: object, row: int) -> None:
+        """Learn nothing."""
+
+    def _scores(self, embeddings: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.zeros((len(embeddings), len(self._labels)))
+
+
+def test_the_page_lists_the_attributes_of_the_base_class_of_classifiers() -> None:
+    page = (Path(__file__).parents[1] / "docs" / "plugins.md").read_text("utf-8")
+    (sentence,) = re.findall(r"The base class has the attributes (.*?)\.", page, re.DOTALL)
+    own = {*vars(Deaf()), *StreamingClassifier.__annotations__}
+    assert set(re.findall(r"`(\w+)`", sentence)) == {each for each in own if each[0] == "_"}

@@ -6,7 +6,7 @@ import json
 import pickle
 import weakref
 from collections.abc import Callable
-from dataclasses import asdict, astuple, fields, replace
+from dataclasses import FrozenInstanceError, asdict, astuple, fields, replace
 
 import numpy as np
 import pytest
@@ -105,6 +105,17 @@ def test_both_are_pickled_copied_and_replaced(made: Callable[[], Prediction]) ->
     assert changed.confidences == of_dicts().confidences
 
 
+@pytest.mark.parametrize("made", [of_numbers, of_dicts])
+def test_both_are_immutable_and_not_hashable(made: Callable[[], Prediction]) -> None:
+    for name in ("label", "scores", "confidences", "other"):
+        with pytest.raises(FrozenInstanceError):
+            setattr(made(), name, {})
+        with pytest.raises(FrozenInstanceError):
+            delattr(made(), name)
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(made())
+
+
 def test_the_constructor_takes_the_fields_in_their_order() -> None:
     assert [each.name for each in fields(Prediction)] == FIELDS
     found = Prediction("cup", 0.75, {"cup": 5.0}, "cup", 0.9, {"cup": 0.75})
@@ -121,6 +132,8 @@ def test_a_picture_of_nothing_has_confidences_of_zero() -> None:
     assert found.unknown_probability == 1.0
     assert found.confidences == dict.fromkeys(learner.labels, 0.0)
     assert found.top(1) == [(found.nearest, 0.0)]
+    named = learner.predict_embedding(black, false_accept=1)  # then nothing is unknown
+    assert (named.label, named.nothing) == (found.nearest, "")
 
 
 def test_a_prediction_keeps_nothing_of_the_learner_but_its_labels() -> None:

@@ -58,6 +58,7 @@ class Camera:
         self._reconnect = reconnect and not self._source.is_file
         self._changed = threading.Condition()
         self._frame: Frame | None = None
+        self._number = 0  # of the next frame
         self._taken = -1
         self._closed = False
         self._error: CameraError | None = None
@@ -124,19 +125,23 @@ class Camera:
 
     def _read(self, capture: "cv2.VideoCapture") -> None:
         """Read frames until the source ends or the camera is closed."""
-        number = 0
         try:
             while True:
-                before = number
-                number = self._play(capture, number)
-                if self._closed or not (self._reconnect or (self._loop and number > before)):
+                first = self._number
+                try:
+                    self._play(capture)
+                except Exception as error:  # OpenCV's own, of a damaged stream
+                    if not self._reconnect:
+                        raise
+                    log.warning("the camera %s failed: %s", self._source.name, error)
+                if self._closed or not (self._reconnect or (self._loop and self._number > first)):
                     break
                 capture.release()
                 capture = self._opened_again() if self._reconnect else self._source.open()
             self._end(self._source.ended())
         except CameraError as error:
             self._end(error)
-        except Exception as error:  # OpenCV's own, of a damaged stream
+        except Exception as error:
             self._end(CameraError(f"the camera {self._source.name} failed: {error}"))
         finally:
             capture.release()
@@ -155,18 +160,17 @@ class Camera:
                 log.warning("the camera %s sends again", self._source.name)
                 return capture
 
-    def _play(self, capture: "cv2.VideoCapture", number: int) -> int:
-        """Read the source once and return the number of its next frame."""
-        start, first = time.monotonic(), number
+    def _play(self, capture: "cv2.VideoCapture") -> None:
+        """Read the source once."""
+        start, first = time.monotonic(), self._number
         rate = rate_of(capture)
         while not self._closed:
             there, pixels = capture.read()
             if not there:
                 break
-            due = start + (number - first) / rate if self._source.is_file else start
-            self._publish(np.ascontiguousarray(pixels[..., ::-1]), number, due)
-            number += 1
-        return number
+            due = start + (self._number - first) / rate if self._source.is_file else start
+            self._publish(np.ascontiguousarray(pixels[..., ::-1]), self._number, due)
+            self._number += 1
 
     def _publish(self, pixels: NDArray[np.uint8], number: int, due: float) -> None:
         with self._changed:

@@ -1,9 +1,10 @@
 """What is no embedding is refused at every door with one line, and changes nothing."""
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from robocle import Learner, classifier
 from robocle.classifiers import CLASSIFIERS
@@ -84,3 +85,19 @@ def test_the_largest_embeddings_have_finite_scores(spec: str) -> None:
         clf.learn(rng.uniform(-LARGEST, LARGEST, 40), "abc"[number % 3])
     assert np.isfinite(clf.scores(rng.uniform(-LARGEST, LARGEST, (3, 40)))).all()
     clf.answer()
+
+
+class Column:
+    """Numbers as pandas has them: `mask` is a method there."""
+
+    def __array__(self, dtype: object = None, copy: bool | None = None) -> NDArray[np.float64]:
+        return np.arange(4.0)
+
+    def mask(self) -> None:
+        """Replace numbers."""
+
+
+def test_numbers_of_another_library_are_an_embedding() -> None:
+    clf, column = classifier("ncm"), Column()
+    clf.learn(cast(Any, column), "mug")
+    assert clf.scores(cast(Any, [column])).tolist() == [[0.0]]

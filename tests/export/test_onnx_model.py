@@ -85,6 +85,7 @@ def assert_same(outputs: Outputs, expected: list[Prediction]) -> None:
     )
     confidences = [each.confidence for each in expected]
     assert outputs["confidence"] == pytest.approx(confidences, abs=1e-5)
+    assert outputs["sure"].tolist() == [each.sure for each in expected]
 
 
 @pytest.mark.parametrize("classifier", [DEFAULT.classifier, "ncm", "slda"])

@@ -349,3 +349,5 @@ def test_a_classifier_without_leave_one_out_scores_has_no_decision() -> None:
     found = without_decision(scores)
     assert [*found.confidences.values()] == pytest.approx(np.exp(scores) / np.exp(scores).sum())
     assert (found.label, found.known_probability) == ("1", 1.0)
+    certain = without_decision(50 * scores)
+    assert (certain.confidence > SURE, certain.sure) == (True, False)

@@ -105,6 +105,8 @@ def test_poolings_without_a_mean_and_maps_that_are_no_square_have_no_heat() -> N
     assert heat_of(clf, "mug", pooling("avg"), grid, None) is not None
     assert heat_of(clf, "mug", pooling("avg"), grid[:6], None) is None
     assert heat_of(clf, "mug", pooling("max"), grid, None) is None
+    # Another thread may have forgotten the label.
+    assert heat_of(clf, "pan", pooling("avg"), grid, None) is None
 
 
 def test_a_classifier_without_linear_scores_has_no_heat(lite0: Backbone) -> None:

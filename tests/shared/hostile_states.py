@@ -273,6 +273,7 @@ FILES: dict[str, tuple[Attack, str]] = {
     "another format": (sql("PRAGMA user_version = 8"), "has state format 8"),
     "the format with looks, without them": (sql("PRAGMA user_version = 7"), "tables are not those"),
     "the WAL mode": (header(18, b"\2\2"), "its header cannot be"),
+    "the WAL mode for readers": (header(19, b"\2"), "its header cannot be"),
     "larger pages": (sql("PRAGMA page_size = 8192", "VACUUM"), "its header cannot be"),
     "reserved bytes": (header(20, b"\x20"), "its header cannot be"),
     "a schema of tomorrow": (header(44, b"\0\0\0\x09"), "is damaged"),
@@ -312,6 +313,7 @@ TABLES: dict[str, tuple[Attack, str]] = {
     "a tree that contains itself": (cyclic_tree, "is damaged"),
     "a tree that two tables share": (shared_tree, "is damaged"),
     "a row that never ends": (long_row(900_000_000, is_cycle=True), "is damaged"),
+    "a row longer than the file": (long_row(900_000_000, is_cycle=False), "is damaged"),
     "a short row on a cycle": (long_row(20_000, is_cycle=True), "is damaged"),
     "free pages that never end": (cyclic_free_list, "is damaged"),
 }
@@ -359,11 +361,13 @@ ROWS: dict[str, tuple[Attack, str]] = {
     "a label with a line feed": (last("label", "mu\ng"), "is damaged"),
     "a label that goes on after a zero": (last("label", "mug\0" + "x" * 10**6), "is damaged"),
     "a label of 10,000 letters": (last("label", "x" * 10_000), "10000 characters"),
+    "no decision": (last("decided", 0), "bits IS NOT NULL AND decided > 0"),
     "a decision that is too late": (last("decided", 2**60), "decided BETWEEN"),
     "a time that no calendar has": (last("time", 2**55), "time BETWEEN"),
     "a clock that cannot go on": (last("changed", 2**63 - 1), "changed BETWEEN"),
     "no picture": (last("pictures", 0), "fold IS NOT NULL OR pictures = 1"),
     "a negative count": (folded("pictures", -3), "pictures BETWEEN"),
+    "a negative number": (last("number", -3), "number BETWEEN"),
     "faults with an escape": (last("quality", "\x1b[2J"), "faults"),
     "a short sketch": (last("sketch", b"x"), "length(sketch) = 64"),
     "a wrong checksum": (last("crc", 1), "checksum"),
@@ -378,8 +382,15 @@ ROWS: dict[str, tuple[Attack, str]] = {
     "an embedding with infinity": (numbers([np.inf] * WIDTH), "NaN or infinity"),
     "an embedding of another width": (numbers([1.0] * (WIDTH + 1)), "different widths"),
     "an embedding with huge values": (numbers([1e37] * WIDTH, np.float64), "1e+37"),
+    "half a number": (
+        lambda path: edit(
+            path, (f"UPDATE samples SET embedding = ?, crc = ? WHERE {LAST}", (b"\0", 0xD202EF8D))
+        ),
+        "is damaged",
+    ),
     "sums of another shape": (sums(lambda found: found[:-1]), "has shape"),
     "sums with NaN": (sums(lambda found: found * np.nan), "NaN or infinity"),
+    "sums with huge values": (sums(lambda found: found + 1e80), "not finite"),
     "sums without totals": (
         lambda path: edit(path, "DELETE FROM sums WHERE name = 'totals'"),
         "lacks the array 'totals'",
@@ -398,10 +409,12 @@ ROWS: dict[str, tuple[Attack, str]] = {
     ),
     "no parts": (lambda path: edit(path, "DELETE FROM parts"), "is damaged"),
     "an unknown part": (parts(engine="v8"), "engine"),
+    "a part with an escape": (parts(pooling="\x1b[2J"), "no text"),
     "an unknown classifier": (parts(classifier="oracle"), "oracle"),
     "a huge classifier": (parts(classifier="klda:features=1000000000"), "1000000000"),
     "a classifier without sums": (parts(classifier="ncm"), "only slda has"),
     "an origin that is no number": (parts(origin="z" * 32), "is damaged"),
+    "an origin of spaces": (parts(origin=" " * 32), "is damaged"),
     "no origin": (lambda path: edit(path, "DELETE FROM parts WHERE name = 'origin'"), "is damaged"),
 }
 HOSTILE = FILES | TABLES | ROWS

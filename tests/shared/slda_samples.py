@@ -102,6 +102,9 @@ def assert_same(found: StreamingLDA, expected: StreamingLDA) -> None:
     mine, theirs = (_of_left_out(each.answer(), each.labels) for each in (found, expected))
     assert mine.keys() == theirs.keys()
     assert_close(found.answer().maps, expected.answer().maps)
+    mine_world, their_world = (each.answer().world_familiarity for each in (found, expected))
+    if mine_world is not None and their_world is not None:
+        assert_close(mine_world, their_world, 1e-6)  # it follows lessons in float32
     for name in mine:
         assert_close(mine[name], theirs[name])
 

@@ -97,3 +97,8 @@ def test_a_step_that_others_followed_can_be_undone_unless_they_changed_the_same(
             learner.revert(mug)
         assert learner.counts == {"cup": 1, "pan": 2}
         assert learner.revert(learner.steps[0].id).startswith("renaming")
+        learner.teach_embeddings([[1.0, 2.0, 3.0], [3.0, 2.0, 1.0]], ["jug", "jar"])
+        lesson = learner.steps[0].id
+        learner.teach_embedding([9.0, 2.0, 3.0], "pan")
+        learner.revert(lesson)
+        assert learner.counts == {"mug": 1, "pan": 3}

@@ -112,7 +112,8 @@ def test_damaged_pages_lose_only_their_samples_and_are_found(
         assert_refused(run("inspect", state), str(state))
         with pytest.raises(StateError):
             Learner.load(state, STUB)
-        found, lost = recovered(state, "--like", like)
+        # The parts are stored twice: after damage to one page, no other state is needed.
+        found, lost = recovered(state, *(("--like", like) if len(damaged) > 1 else ()))
         assert found == {id: labels[id] for id in outside(places, damaged)}
         lost_rows = sum(int(re.findall(r"lost: .*?(\d+)", each)[0]) for each in lost)
         assert lost_rows >= SAMPLES - len(found) or len(damaged) > 1

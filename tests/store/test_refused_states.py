@@ -187,6 +187,17 @@ def test_a_journal_that_is_a_pipe_a_folder_or_a_link_is_refused(
     assert victim.read_text() == "precious"
 
 
+def test_a_hostile_journal_of_an_empty_state_removes_no_file(
+    tmp_path: Path, lite0: Backbone, refusal: Refusal
+) -> None:
+    victim, state = tmp_path / "precious.txt", tmp_path / "home.robocle"
+    victim.write_text("precious")
+    state.write_bytes(bytes(PAGE))
+    Path(f"{state}-journal").write_bytes(naming(victim, journal(pages=0)))
+    refusal(StateError, lambda: Learner.open(state, lite0, pooling="avg"))
+    assert victim.read_text() == "precious"
+
+
 @pytest.mark.parametrize("at", [16, 18, 60, 100], ids=["pages", "WAL", "format", "tables"])
 def test_a_journal_that_changes_the_header_leaves_no_other_file(
     at: int, state: Path, saved: bytes

@@ -81,6 +81,13 @@ def test_a_copy_has_the_samples_with_their_ids_and_nothing_that_was_removed(
     assert b"pan" not in (tmp_path / "copy").read_bytes()
 
 
+def test_a_copy_of_a_learner_that_keeps_no_samples_has_sums_alone(tmp_path: Path) -> None:
+    another("mug", 3, "slda:keep=0").save(tmp_path / "copy")
+    samples = "SELECT count(embedding) FROM samples WHERE fold IS NULL"
+    assert query(tmp_path / "copy", samples) == [(0,)]
+    assert loaded(tmp_path / "copy").counts == {"mug": 3}
+
+
 def test_a_state_names_the_parts_of_its_learner(state: Path, taught: Learner) -> None:
     parts = {str(name): value for name, value in query(state, "SELECT name, value FROM parts")}
     assert len(str(parts.pop("origin"))) == 32
@@ -97,7 +104,8 @@ def test_a_state_names_the_parts_of_its_learner(state: Path, taught: Learner) ->
 def test_only_a_state_is_replaced_and_only_on_request(
     replace: bool, tmp_path: Path, refusal: Refusal
 ) -> None:
-    learner = another("mug")
+    learner = another("mug", 3, "slda:keep=0")  # a copy has sums alone
+    steps = learner.steps
     for name, content in (("table", b"mug,pan" * 99), ("empty", b""), ("text", b"SQLite")):
         (tmp_path / name).write_bytes(content)
     sqlite3.connect(tmp_path / "other.db").execute("CREATE TABLE mail (text)").connection.close()
@@ -108,6 +116,7 @@ def test_only_a_state_is_replaced_and_only_on_request(
     for name in others:
         refusal(StateError, lambda path=tmp_path / name: learner.save(path, replace=replace))  # type: ignore[misc]
     assert {name: (tmp_path / name).read_bytes() for name in before} == before
+    assert learner.steps == steps != []
     another("pan").save(tmp_path / "home", replace=replace)
     if replace:
         learner.save(tmp_path / "home", replace=True)

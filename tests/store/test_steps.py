@@ -175,6 +175,18 @@ def test_a_step_is_called_what_it_was_told_or_what_it_did() -> None:
     ]
 
 
+def test_a_step_has_an_id_once_something_is_changed_in_it() -> None:
+    learner, other = in_memory(), another("mug", 2)
+    for expected in (True, False):  # the second time, nothing is new
+        with learner.step("a visit") as step:
+            assert step.id == ""
+            learner.merge(other)
+        assert (step.id == learner.steps[0].id) == expected == (step.id != "")
+    with learner.step(token="lesson a") as outer, learner.step() as inner:
+        teach(learner, "mug")
+    assert outer.id == inner.id == learner.steps[0].id == "lesson a"
+
+
 def test_an_error_within_a_step_keeps_what_was_taught_before_it_as_one_step() -> None:
     learner = in_memory()
 

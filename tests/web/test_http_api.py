@@ -15,7 +15,7 @@ from PIL import Image
 
 from bright_detector import bright_detector
 from robocle.backbones import Backbone
-from robocle.web import requests, service
+from robocle.web import requests, service, shared_learner
 from web_client import Api, PictureOf, listening, served
 
 
@@ -99,6 +99,15 @@ def test_labels_can_be_renamed_forgotten_and_brought_back(api: Api, picture_of: 
         api.post_json("/api/v1/rename", label="clock", new_label="cup").status == 200
     )  # joins them
     assert [each["pictures"] for each in api.get("/api/v1/labels").json["labels"]] == [2]
+
+
+def test_a_request_may_have_a_rate_of_its_own(api: Api, picture_of: PictureOf) -> None:
+    api.teach("mug", picture_of())
+    answers = [
+        api.post(f"/api/v1/predict{rate}", picture_of("clock")).json
+        for rate in ("", "?false_accept=1")
+    ]
+    assert [each["label"] for each in answers] == [None, "mug"]
 
 
 def test_a_new_label_that_differs_in_case_only_is_named(api: Api, picture_of: PictureOf) -> None:
@@ -254,7 +263,7 @@ def test_a_client_that_leaves_in_the_middle_of_a_request_does_no_harm(empty: Api
 def test_there_is_a_limit_of_labels(
     api: Api, picture_of: PictureOf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(requests, "MAX_LABELS", 1)
+    monkeypatch.setattr(shared_learner, "MAX_LABELS", 1)
     assert api.teach("mug", picture_of()).status == 200
     refused = api.teach("clock", picture_of("clock"))
     assert refused.status == 409

@@ -9,6 +9,7 @@ checked before anything is converted.
 """
 
 import os
+import sys
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -112,7 +113,9 @@ def embedding_numbers(
 
 def _array(embeddings: ArrayLike, expected: str) -> NDArray[Any]:
     rows = embeddings if isinstance(embeddings, list | tuple) else [embeddings]
-    if any(hasattr(row, "mask") for row in rows):
+    # A masked array has imported its module. An attribute `mask` would not tell: pandas has one.
+    masked = getattr(sys.modules.get("numpy.ma"), "MaskedArray", ())
+    if any(isinstance(row, masked) for row in rows):
         raise FeatureError(
             f"expected {expected}, not a masked array: fill in the missing values first"
         )

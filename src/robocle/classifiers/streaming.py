@@ -57,7 +57,7 @@ class StreamingClassifier(Taught):
     """
 
     _features: tuple[Hashable, ...] | None = None  # the names of features, in their order
-    _pictures: NDArray[Any] | None = None  # of the world, if they are used
+    _world_pictures: NDArray[Any] | None = None  # if they are used; copies have them
 
     @abstractmethod
     def _scores(self, embeddings: Matrix) -> Scores:
@@ -66,7 +66,7 @@ class StreamingClassifier(Taught):
     def __getstate__(self) -> dict[str, Any]:
         """Return what a copy needs: what was computed from the samples is computed again."""
         taught = {"options": self._options(), "state": self.state()}
-        return {**taught, "features": self._features, "world": self._pictures}
+        return {**taught, "features": self._features, "world": self._world_pictures}
 
     def __setstate__(self, saved: dict[str, Any]) -> None:
         """Continue from what was pickled or copied."""

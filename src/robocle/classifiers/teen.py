@@ -42,7 +42,7 @@ class CalibratedMeans(ClassMeanClassifier):
         Raises:
             FeatureError: The embeddings are not made of real, finite numbers.
         """
-        self._pictures = np.array(embedding_numbers(pictures, 2), np.float64)
+        self._world_pictures = np.array(embedding_numbers(pictures, 2), np.float64)
 
     def _scores(self, embeddings: Matrix) -> Scores:
         with one_blas_thread():
@@ -51,9 +51,10 @@ class CalibratedMeans(ClassMeanClassifier):
 
     def _calibrated(self) -> Matrix:
         means = directions(self._means)
-        if self._pictures is None or self._pictures.shape[1] != self.width or not self.world:
+        given = self._world_pictures
+        if given is None or given.shape[1] != self.width or not self.world:
             return means
-        pictures = directions(self._pictures)
+        pictures = directions(given)
         with one_blas_thread():
             weights = softmax(self.temperature * (means @ pictures.T))
             near: Matrix = weights @ pictures

@@ -5,7 +5,7 @@ FastAPI: they are limited in size and time while they arrive.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
 from typing import Annotated, Any
@@ -23,7 +23,6 @@ from robocle.web import answers, requests
 from robocle.web.requests import RequestError
 from robocle.web.security import cookie_name, cookie_of
 from robocle.web.service import Service
-from robocle.web.shared_learner import SharedLearner
 
 CLIENT_HEADER = "x-robocle-client"
 COOKIE_SECONDS = 30 * 24 * 3600
@@ -41,6 +40,11 @@ def _body(what: str, *kinds: str, schema: dict[str, Any] = FILE) -> dict[str, An
     """Return the description of a body that FastAPI does not read."""
     content = {kind: {"schema": schema} for kind in kinds}
     return {"requestBody": {"description": what, "content": content, "required": True}}
+
+
+def _json(model: type[BaseModel]) -> dict[str, Any]:
+    """Return the description of a body that is a JSON object."""
+    return _body(model.__doc__ or "", "application/json", schema=model.model_json_schema())
 
 
 async def _service_of(request: Request) -> Service:
@@ -133,34 +137,32 @@ async def samples(service: Served, label: requests.Label) -> answers.Samples:
     return await service.predicting.do(partial(service.shared.samples, label))
 
 
-def _add_change(name: str, body: type[BaseModel], change: Callable[..., BaseModel]) -> None:
-    """Add a change that a client describes with a JSON object.
-
-    Args:
-        name: The end of its address.
-        body: What the object must contain.
-        change: The method of SharedLearner that makes the change.
-    """
-
-    async def made(request: Request, service: Served) -> BaseModel:
-        given = await _json_of(request, body)
-        return await service.change(partial(change, service.shared, given))
-
-    api.post(
-        f"/api/v1/{name}",
-        name=name,
-        description=change.__doc__,
-        response_model=change.__annotations__["return"],
-        openapi_extra=_body(
-            body.__doc__ or "", "application/json", schema=body.model_json_schema()
-        ),
-    )(made)
+@api.post("/api/v1/remove", openapi_extra=_json(requests.Remove))
+async def remove(request: Request, service: Served) -> answers.Removed:
+    """Remove taught pictures."""
+    given = await _json_of(request, requests.Remove)
+    return await service.change(partial(service.shared.remove, given.ids))
 
 
-_add_change("remove", requests.Remove, SharedLearner.remove)
-_add_change("look", requests.Look, SharedLearner.set_look)
-_add_change("forget", requests.Forget, SharedLearner.forget)
-_add_change("rename", requests.Rename, SharedLearner.rename)
+@api.post("/api/v1/look", openapi_extra=_json(requests.Look))
+async def look(request: Request, service: Served) -> answers.Looks:
+    """Choose an emoji or a colour for a label."""
+    given = await _json_of(request, requests.Look)
+    return await service.change(partial(service.shared.set_look, given.label, given.look))
+
+
+@api.post("/api/v1/forget", openapi_extra=_json(requests.Forget))
+async def forget(request: Request, service: Served) -> answers.Forgot:
+    """Forget a label."""
+    given = await _json_of(request, requests.Forget)
+    return await service.change(partial(service.shared.forget, given.label))
+
+
+@api.post("/api/v1/rename", openapi_extra=_json(requests.Rename))
+async def rename(request: Request, service: Served) -> answers.Renamed:
+    """Rename a label. If the new name is a label already, the two become one."""
+    given = await _json_of(request, requests.Rename)
+    return await service.change(partial(service.shared.rename, given.label, given.new_label))
 
 
 @api.post("/api/v1/revert")

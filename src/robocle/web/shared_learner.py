@@ -24,8 +24,8 @@ from robocle.errors import StateError
 from robocle.images import Picture
 from robocle.learner import Learner
 from robocle.recognition.readiness import Readiness
-from robocle.web import answers, requests
-from robocle.web.requests import Lesson, Question, RequestError, Search
+from robocle.web import answers
+from robocle.web.requests import MAX_LABELS, Lesson, Question, RequestError, Search
 
 REMEMBERED_LESSONS = 5000
 SLOW_SECONDS, QUIET_SECONDS = 0.2, 1.5
@@ -149,29 +149,30 @@ class SharedLearner:
             label=name, samples=[answers.Sample.model_validate(each) for each in found]
         )
 
-    def remove(self, given: requests.Remove) -> answers.Removed:
+    def remove(self, ids: Sequence[str]) -> answers.Removed:
         """Remove taught pictures."""
         with self.learner.step() as step:
-            self.learner.remove(*given.ids)
-        return answers.Removed(removed=len(set(given.ids)), step=step.id, version=self._changed())
+            self.learner.remove(*ids)
+        return answers.Removed(removed=len(set(ids)), step=step.id, version=self._changed())
 
-    def set_look(self, given: requests.Look) -> answers.Looks:
+    def set_look(self, label: str, look: str) -> answers.Looks:
         """Choose an emoji or a colour for a label."""
-        self.learner.set_look(given.label, given.look)
-        return answers.Looks(label=given.label, look=given.look, version=self._changed())
+        self.learner.set_look(label, look)
+        return answers.Looks(label=label, look=look, version=self._changed())
 
-    def forget(self, given: requests.Forget) -> answers.Forgot:
+    def forget(self, label: str) -> answers.Forgot:
         """Forget a label."""
         with self.learner.step() as step:
-            self.learner.forget(given.label)
-        return answers.Forgot(forgot=given.label, step=step.id, version=self._changed())
+            self.learner.forget(label)
+        return answers.Forgot(forgot=label, step=step.id, version=self._changed())
 
-    def rename(self, given: requests.Rename) -> answers.Renamed:
+    def rename(self, label: str, new_label: str) -> answers.Renamed:
         """Rename a label. If the new name is a label already, the two become one."""
         with self.learner.step() as step:
-            self.learner.rename(given.label, given.new_label)
-        names = {"renamed": given.label, "new_label": given.new_label}
-        return answers.Renamed(**names, step=step.id, version=self._changed())
+            self.learner.rename(label, new_label)
+        return answers.Renamed(
+            renamed=label, new_label=new_label, step=step.id, version=self._changed()
+        )
 
     def revert(self, step: str) -> answers.Undone:
         """Undo a step that others may have followed."""
@@ -266,9 +267,8 @@ def _taught_label(label: str, labels: Sequence[str]) -> str:
         RequestError: It is new, and there are too many.
     """
     known = spelling_of(require_label(label), [*labels, UNKNOWN])
-    if known is None and len(labels) >= requests.MAX_LABELS:
+    if known is None and len(labels) >= MAX_LABELS:
         raise RequestError(
-            409,
-            f"there are {requests.MAX_LABELS} labels already: forget one, or start another state",
+            409, f"there are {MAX_LABELS} labels already: forget one, or start another state"
         )
     return known or require_label(label)

@@ -265,9 +265,10 @@ class StreamingLDA(StreamingClassifier):
         if not self.world or pictures is self._given:
             return
         found = embedding_numbers(pictures, 2)
+        self._given = pictures
         # The caller may go on with its array.
-        self._given, self._pictures = pictures, found.copy() if found.flags.writeable else found
-        self._world_mean = self._pictures.mean(axis=0, dtype=np.float64)
+        self._world_pictures = found.copy() if found.flags.writeable else found
+        self._world_mean = self._world_pictures.mean(axis=0, dtype=np.float64)
         if self._folded is not None:
             self._folded.move(self._origin)
         self._following = None
@@ -275,16 +276,16 @@ class StreamingLDA(StreamingClassifier):
     @property
     def _uses_world(self) -> bool:
         """Whether there is a world that fits the taught embeddings."""
-        return self._pictures is not None and self._pictures.shape[1] == self.width
+        return self._world_pictures is not None and self._world_pictures.shape[1] == self.width
 
     @property
     def _origin(self) -> Vector:
         return self._world_mean if self._uses_world else np.zeros(self.width or 0)
 
     def _world_points(self) -> Matrix:
-        if self._pictures is None or not self._uses_world:
+        if self._world_pictures is None or not self._uses_world:
             return np.empty((0, self.width or 0))
-        return self._pictures - self._world_mean
+        return self._world_pictures - self._world_mean
 
     def _unknown_points(self) -> Matrix:
         """Return what was taught as unknown, relative to the origin."""
