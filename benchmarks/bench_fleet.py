@@ -107,7 +107,7 @@ async def share(folder: Path, url: str, robots: int, samples: int) -> None:
         if held >= next_look:
             memory.append(resident())
             next_look += robots * total // 10
-        if held == robots * total:
+        if held >= robots * total:
             break
         for task in tasks:
             if task.done():

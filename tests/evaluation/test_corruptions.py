@@ -194,6 +194,13 @@ def test_hue_rotates_the_colour_circle(share: float) -> None:
     assert difference(lit(pixels, Light(hue=share)), expected).max() <= 0.51
 
 
+def test_light_is_applied_in_its_order() -> None:
+    pixels, more, less = photograph(), Light(brightness=1.5), Light(contrast=0.5)
+    both = Light(brightness=1.5, contrast=0.5, order=("contrast", "brightness"))
+    assert np.array_equal(lit(pixels, both), lit(lit(pixels, less), more))
+    assert not np.array_equal(lit(pixels, both), lit(lit(pixels, more), less))
+
+
 # ---- geometry
 
 

@@ -1,7 +1,9 @@
 """Embeddings: cached right and bounded, and evaluated the same in memory and in chunks."""
 
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -88,16 +90,19 @@ def test_three_processes_write_the_same_embeddings_at_the_same_time(cache: Path)
     np.testing.assert_array_equal(found, np.arange(200)[:, None].repeat(300, axis=1))
 
 
-def test_above_the_limit_the_oldest_embeddings_are_deleted_first(cache: Path) -> None:
+def test_above_the_limit_what_was_not_used_for_longest_is_deleted_first(cache: Path) -> None:
     limit = 4_000_000
     store = EmbeddingCache(cache, limit)
     keys = [cache_key(str(number)) for number in range(3000)]
     for start in range(0, 3000, 500):
         store.write({key: np.ones(500, np.float32) for key in keys[start : start + 500]})
         assert store.size() <= limit
+        with closing(sqlite3.connect(store.path)) as database, database:
+            database.execute("UPDATE vectors SET used = used - 7200")  # two hours go by
+        store.touch(keys[:1])
     left = store.known(keys)
-    assert set(keys[-500:]) <= left
-    assert not set(keys[:500]) & left
+    assert {*keys[:1], *keys[-500:]} <= left
+    assert not set(keys[1:500]) & left
 
 
 def test_the_limit_can_be_set_for_a_machine(

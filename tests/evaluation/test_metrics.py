@@ -30,6 +30,7 @@ from robocle.evaluation.metrics import (
     plasticity,
     room_aware_gain,
 )
+from robocle.evaluation.metrics.table import COMPUTED, SHOWN
 from robocle.evaluation.teach_and_test import Evaluation
 
 NAN = float("nan")
@@ -141,9 +142,6 @@ def test_history_metrics_equal_those_of_plain_loops(history: NDArray[np.float64]
         assert same(metrics[name](history), expected)
 
 
-# ---- the paper's tables
-
-
 # ---- known or unknown
 
 
@@ -229,6 +227,10 @@ BY_HAND = {
 @pytest.mark.parametrize("name", METRICS)
 def test_a_metric_of_a_small_trial_is_the_one_computed_by_hand(name: str) -> None:
     assert METRICS[name].compute(MEASURED) == pytest.approx(BY_HAND[name])
+
+
+def test_every_computed_metric_has_words_for_reports() -> None:
+    assert list(METRICS) == list(COMPUTED) == list(SHOWN)
 
 
 def test_a_trial_without_steps_and_unknown_objects_has_no_metrics_of_them() -> None:

@@ -70,6 +70,11 @@ def test_options_changed_under_the_same_name_are_another_method(
     assert f"now {value})" in build_report(results).notes[0]
 
 
+def test_the_newest_results_are_shown_wherever_they_stand_in_the_file(tmp_path: Path) -> None:
+    records = [*run([50.0], "2026-01-02", code="bbbb"), *run([100.0] * 5, "2026-01-01")]
+    assert accuracy_in(written(tmp_path / "results.jsonl", records)) == Cell(50.0)
+
+
 def old(commit: str, accuracies: list[float], time: str) -> list[Any]:
     """Results of a version that recorded no revision."""
     made = run(accuracies, time, code=commit)

@@ -60,6 +60,7 @@ def test_the_list_shows_the_default_and_all_sixteen_in_80_columns() -> None:
     for name, known in ARCHITECTURES.items():
         size = f"{known.side}x{known.side}x{known.channels}"
         assert lines[name].split()[1:3] == [str(known.input_size), size]
+        assert (f"{size} +" in lines[name]) == known.has_token
         assert lines[name].endswith("can be added")
     assert all(len(line) <= 80 for line in lines.values())
 

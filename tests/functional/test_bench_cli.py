@@ -41,8 +41,8 @@ def test_an_experiment_on_a_folder_of_pictures_is_run_and_reported(
     experiment: Path, objects: Path, tmp_path: Path
 ) -> None:
     out = tmp_path / "results" / "tiny.jsonl"
-    command = ("bench", experiment, "--data", f"folder={objects}", "--seeds", "2", "--out", out)
-    result = run(*command)
+    command = ("bench", experiment, "--seeds", "2", "--out", out, "--data")
+    result = run(*command, objects)
     assert result.exit_code == 0, result.output
     assert f"4 of 4 trials run; results in {out}" in result.stdout
     for suffix in ("md", "tex", "html"):
@@ -54,7 +54,7 @@ def test_an_experiment_on_a_folder_of_pictures_is_run_and_reported(
         f"| | nearest label right, % | {outcomes} | AUROC, % | unknown detected, % | ECE, % |"
         in page
     )
-    again = run(*command)
+    again = run(*command, f"folder={objects}")
     assert "0 of 4 trials run, the others had results already" in again.stdout
     result = run("report", out, "--out", tmp_path / "reports")
     assert result.exit_code == 0, result.output

@@ -12,6 +12,7 @@ from PIL import Image
 
 from command_line import assert_one_line, assert_refused, counts_of, run
 from robocle import Learner
+from robocle.classifiers.labels import UNKNOWN
 
 
 @pytest.fixture
@@ -95,6 +96,20 @@ def test_a_picture_counts_once_however_often_its_state_is_merged(
     ):  # of two versions the later decision counts, in any order
         assert run("merge", mine, tmp_path / name).exit_code == 0
         assert counts_of(mine) == {"toy": 1, "ball": 3}
+
+
+@pytest.mark.parametrize("label", [None, "mug", UNKNOWN])
+def test_a_merge_into_a_new_state_says_whether_anything_was_added(
+    label: str | None, objects: Path, tmp_path: Path
+) -> None:
+    with Learner.open(tmp_path / "other.robocle") as other:
+        if label:
+            other.teach(objects / "ball" / "0.jpg", label)
+    new = tmp_path / "new.robocle"
+    for is_added in (label is not None, False):
+        said = run("merge", new, tmp_path / "other.robocle").stdout
+        done = f"merged 1 state into {new}" if is_added else f"{new} had all of it already"
+        assert said.startswith(f"{done}; it knows ")
 
 
 def test_labels_that_differ_in_case_only_are_named_when_they_are_merged(

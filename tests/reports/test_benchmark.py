@@ -16,6 +16,7 @@ from robocle.reports import require_report_extra
 from robocle.reports.benchmark import (
     PLOTS,
     TABLES,
+    WORDS,
     as_html,
     as_latex,
     as_markdown,
@@ -23,6 +24,8 @@ from robocle.reports.benchmark import (
     terms_of,
     write_report,
 )
+from robocle.reports.benchmark_gains import AVERAGE, GAINS, OVERALL
+from robocle.reports.benchmark_tables import DIFFERENCE_COLUMNS
 from robocle.reports.plots import line_plot
 from robocle.reports.tables import Cell, Row, Table
 
@@ -153,6 +156,11 @@ def test_every_metric_with_a_column_is_explained_with_its_unit() -> None:
     assert all(METRICS[name].meaning for name in shown)
     without_unit = {name for name in shown if not METRICS[name].unit}
     assert without_unit == {"frames_per_second"}  # FPS is a unit itself
+
+
+def test_every_column_of_averages_gains_and_differences_is_explained() -> None:
+    columns = AVERAGE, *GAINS[1:], *OVERALL, *DIFFERENCE_COLUMNS  # a gain is explained by itself
+    assert set(columns) == set(WORDS["columns"])
 
 
 def test_the_page_explains_the_corruptions_and_the_average_over_other_domains() -> None:

@@ -269,6 +269,7 @@ def test_services_answer_what_they_did_or_why_not(recogniser: Recogniser, tmp_pa
     assert notes.read_text() == "notes"
     assert not answer_of(services, "save", path=str(tmp_path / "no" / "copy.robocle")).success
     assert len(versions) == 1 + 4  # taught, renamed, undone, forgotten
+    assert answer_of(services, "list_labels").version == recogniser.version > 0
 
 
 def test_a_request_says_how_many_frames_it_needs(recogniser: Recogniser, refusal: Refusal) -> None:

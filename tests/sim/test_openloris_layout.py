@@ -18,6 +18,7 @@ from robocle_sim.camera import project
 from robocle_sim.home import categories
 from robocle_sim.mesh import all_points
 from robocle_sim.openloris import Recording, frame_path, openloris_plan, render_openloris, scenes
+from robocle_sim.stage import covered_pixels, hidden_share
 
 FRAMES = 5
 
@@ -82,6 +83,16 @@ def test_the_object_stays_in_the_picture(category: str) -> None:
             x, y, _ = project(scene.camera, all_points(scene.object), 1)
             assert min(x.min(), y.min()) > 0
             assert max(x.max(), y.max()) < 1
+
+
+def test_the_occluder_hides_its_share_of_the_object_and_stays_in_place_on_the_picture() -> None:
+    for segment, share in ((2, 0.2), (5, 0.4), (8, 0.6)):
+        path = list(scenes(Recording(0, "mug", 1, "occlusion", segment), 4))
+        hidden = [hidden_share(scene.object, scene.occluder, scene.camera) for scene in path]
+        assert np.mean(hidden) == pytest.approx(share, abs=0.12)
+        covered = [set(covered_pixels(each.occluder, each.camera).tolist()) for each in path]
+        for other in covered[1:]:
+            assert len(covered[0] ^ other) < 0.02 * len(covered[0])
 
 
 # ---- a rendered tree

@@ -182,14 +182,17 @@ def _require_sensible(manifest: Manifest) -> None:
 def _read(folder: Path, manifest: Manifest, sha256: str) -> bytes | None:
     """Return the model of a manifest, with this hash if one is given; None if it is not there."""
     try:
-        found, model = read_folder(folder)
+        if read_manifest(folder)[0] != manifest:
+            raise ValueError("its manifest is that of another version")
     except FileNotFoundError:
         return None
+    except (OSError, ValueError) as error:  # expected after an update, so it is no warning
+        log.info("%s will be built again: %s", folder, error)
+        return None
+    try:
+        model = read_folder(folder)[1]
     except (OSError, ValueError) as error:
         log.warning("%s is damaged (%s) and will be built again", folder, error)
-        return None
-    if found != manifest:  # expected after an update, so it is no warning
-        log.info("%s is from another version and will be built again", folder)
         return None
     if sha256 and hashlib.sha256(model).hexdigest() != sha256:
         log.warning("the model in %s is not the one that robocle builds: building it again", folder)

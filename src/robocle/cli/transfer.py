@@ -36,6 +36,7 @@ def merge(state: Path, files: tuple[Path, ...], dask: str, unreadable: str) -> N
     counts once, so a newer export of that robot can be merged again. A picture that was taught to
     two robots separately counts twice. `robocle undo` undoes a merge.
     """
+    from robocle.classifiers.labels import UNKNOWN
     from robocle.fleet.tree import merge_on_dask
     from robocle.learner.editing import merge_into
 
@@ -50,8 +51,9 @@ def merge(state: Path, files: tuple[Path, ...], dask: str, unreadable: str) -> N
         else:
             skipped = merge_into(state, files, skip)
         now, labels = _content(state)
-        pictures = plural(sum(labels.values()), "picture")
         is_changed = now != version and bool(before or labels)
+        labels.pop(UNKNOWN, None)
+        pictures = plural(sum(labels.values()), "picture")
     except BaseException:
         if is_new:
             _remove_empty(state)
@@ -71,15 +73,12 @@ def merge(state: Path, files: tuple[Path, ...], dask: str, unreadable: str) -> N
 
 
 def _content(state: Path) -> tuple[int, dict[str, int]]:
-    """Return the clock of a state, and its labels with their numbers of pictures."""
-    from robocle.classifiers.labels import UNKNOWN
+    """Return the clock of a state, and its labels with their numbers of pictures, also UNKNOWN."""
     from robocle.store.state import State
 
     opened = State.open(state)
     try:
-        counts = opened.counts()
-        counts.pop(UNKNOWN, None)
-        return opened.position()[1], counts
+        return opened.position()[1], opened.counts()
     finally:
         opened.close()
 

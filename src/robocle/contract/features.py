@@ -55,7 +55,7 @@ def _pictures(network: Backbone, n: int = 3) -> Pixels:
     return np.random.default_rng(0).integers(0, 256, (n, side, side, 3), np.uint8)
 
 
-def _network(given: Given[Part], build: Callable[[str], Part]) -> Part:
+def _usable(given: Given[Part], build: Callable[[str], Part]) -> Part:
     """Return a backbone or a finder. An instance is used as it is: most cannot be copied."""
     return built(given, build) if isinstance(given, str | type) else given
 
@@ -67,7 +67,7 @@ def _all_maps(maps: FeatureMaps) -> list[NDArray[np.float32]]:
 
 def a_backbone_describes_itself(given: Given[Backbone]) -> None:
     """A backbone has a name, a fingerprint, an input size and a pixel unit."""
-    network = _network(given, backbone)
+    network = _usable(given, backbone)
     require(bool(network.name), "a name")
     require(bool(network.fingerprint), "a fingerprint")
     require(network.input_size > 0, f"a positive input size, not {network.input_size}")
@@ -76,13 +76,13 @@ def a_backbone_describes_itself(given: Given[Backbone]) -> None:
 
 def the_fingerprint_is_the_same_at_each_load(given: Given[Backbone]) -> None:
     """The fingerprint depends on the network's function alone: states are tied to it."""
-    first, second = _network(given, backbone).fingerprint, _network(given, backbone).fingerprint
+    first, second = _usable(given, backbone).fingerprint, _usable(given, backbone).fingerprint
     require(first == second, f"one fingerprint, not {first} and {second}")
 
 
 def feature_maps_are_finite_float32(given: Given[Backbone]) -> None:
     """`features` returns a float32 grid (n, positions, channels), and a token if it has one."""
-    network = _network(given, backbone)
+    network = _usable(given, backbone)
     maps = network.features(_pictures(network))
     require(maps.grid.dtype == np.float32, f"a float32 grid, not {maps.grid.dtype}")
     require(maps.grid.ndim == 3, f"(n, positions, channels), not {maps.grid.shape}")
@@ -93,7 +93,7 @@ def feature_maps_are_finite_float32(given: Given[Backbone]) -> None:
 
 def an_earlier_map_has_the_channels_that_the_backbone_names(given: Given[Backbone]) -> None:
     """`features` returns a finite float32 map (n, positions, `earlier_channels`), or none."""
-    network = _network(given, backbone)
+    network = _usable(given, backbone)
     channels = earlier_channels(network)
     earlier = network.features(_pictures(network)).earlier
     if earlier is None:
@@ -108,7 +108,7 @@ def an_earlier_map_has_the_channels_that_the_backbone_names(given: Given[Backbon
 
 def the_same_pixels_have_the_same_maps(given: Given[Backbone]) -> None:
     """A backbone is frozen and deterministic."""
-    network = _network(given, backbone)
+    network = _usable(given, backbone)
     first, second = (network.features(_pictures(network)) for _ in range(2))
     for one, other in zip(_all_maps(first), _all_maps(second), strict=True):
         assert_array_equal(one, other)
@@ -116,7 +116,7 @@ def the_same_pixels_have_the_same_maps(given: Given[Backbone]) -> None:
 
 def a_picture_has_the_same_map_alone_and_in_a_batch(given: Given[Backbone]) -> None:
     """Pictures of a batch do not influence each other."""
-    network = _network(given, backbone)
+    network = _usable(given, backbone)
     batch = _pictures(network)
     together = _all_maps(network.features(batch))
     singles = [_all_maps(network.features(pixels[None])) for pixels in batch]
@@ -127,13 +127,13 @@ def a_picture_has_the_same_map_alone_and_in_a_batch(given: Given[Backbone]) -> N
 
 def no_picture_has_no_map(given: Given[Backbone]) -> None:
     """An empty batch has an empty result."""
-    network = _network(given, backbone)
+    network = _usable(given, backbone)
     require(len(network.features(_pictures(network, 0))) == 0, "no maps for an empty batch")
 
 
 def other_arrays_are_refused(given: Given[Backbone]) -> None:
     """Pixels of another shape or type raise FeatureError."""
-    network = _network(given, backbone)
+    network = _usable(given, backbone)
     good = _pictures(network, 1)
     for wrong in (good[0], good[:, 1:], good.astype(np.float32)):
         case = f"{wrong.dtype} pixels of shape {wrong.shape}"
@@ -224,16 +224,16 @@ def _scenes(found: Finder) -> list[Pixels]:
 
 def a_finder_describes_itself(given: Given[Finder]) -> None:
     """A finder has an input size, and the same fingerprint at each load."""
-    found = _network(given, finder)
+    found = _usable(given, finder)
     require(found.input_size > 0, f"a positive input size, not {found.input_size}")
     require(bool(found.fingerprint), "a fingerprint")
-    again = _network(given, finder).fingerprint
+    again = _usable(given, finder).fingerprint
     require(found.fingerprint == again, "the same fingerprint at each load")
 
 
 def a_finder_returns_boxes_for_any_picture(given: Given[Finder]) -> None:
     """Boxes are (n, 4), relative to the sides of the picture; n may be 0."""
-    found = _network(given, finder)
+    found = _usable(given, finder)
     for picture in _scenes(found):
         corners = found.corners(picture)
         chosen(corners, (640, 480), 8)
@@ -242,7 +242,7 @@ def a_finder_returns_boxes_for_any_picture(given: Given[Finder]) -> None:
 
 def the_same_picture_has_the_same_boxes(given: Given[Finder]) -> None:
     """Finders are deterministic and leave the given pixels as they are."""
-    found = _network(given, finder)
+    found = _usable(given, finder)
     for picture, unchanged in zip(_scenes(found), _scenes(found), strict=True):
         assert_array_equal(found.corners(picture), found.corners(picture))
         assert_array_equal(picture, unchanged)

@@ -67,7 +67,8 @@ class Publisher:
         self._watchers = {self._me}  # all programs that publish under this name
         self._client = client_of(broker)
         self._client.will_set(device.topic("availability"), OFFLINE, 1, retain=True)
-        self._client.on_message = self._received
+        self._client.on_message = self._found
+        self._client.message_callback_add(device.topic("watcher"), self._met)
         self._client.on_connect = self._connected
         self._client.on_connect_fail = self._unreachable
         self._client.on_disconnect = self._disconnected
@@ -96,9 +97,7 @@ class Publisher:
     def close(self) -> None:
         """Say that the camera is no longer watched, and disconnect."""
         if self._client.is_connected():
-            farewell = self._client.publish(
-                self._device.topic("availability"), OFFLINE, 1, retain=True
-            )
+            farewell = self._send("availability", OFFLINE, 1)
             try:
                 farewell.wait_for_publish(FAREWELL)
             except (RuntimeError, ValueError):
@@ -124,22 +123,22 @@ class Publisher:
             if before.get(topic) != description:
                 self._client.publish(topic, description, retain=True)
 
-    def _received(self, _client: "Client", _data: object, message: "MQTTMessage") -> None:
-        """Remove a discovery message of an earlier run that holds no longer, or hear of another
-        program that publishes under this name, and answer it."""
-        if message.topic == self._device.topic("watcher"):
-            other = bytes(message.payload)
-            if other not in self._watchers:
-                self._watchers.add(other)
-                self._send("watcher", self._me, retain=False)
-                log.warning("another program publishes as %r to %s: each replaces what the other "
-                            "publishes; give each a name with --name", self._device.name,
-                            self._broker)  # fmt: skip
-            return
+    def _found(self, _client: "Client", _data: object, message: "MQTTMessage") -> None:
+        """Remove a discovery message of an earlier run that holds no longer."""
         with self._guard:
             known = self._described is None or message.topic in self._described
             if message.retain and not known:
                 self._client.publish(message.topic, None, retain=True)
+
+    def _met(self, _client: "Client", _data: object, message: "MQTTMessage") -> None:
+        """Warn of another program that publishes under this name, and answer it."""
+        other = bytes(message.payload)
+        if other not in self._watchers:
+            self._watchers.add(other)
+            self._send("watcher", self._me, retain=False)
+            log.warning("another program publishes as %r to %s: each replaces what the other "
+                        "publishes; give each a name with --name", self._device.name,
+                        self._broker)  # fmt: skip
 
     def _send(
         self, kind: str, message: str | bytes, qos: int = 0, retain: bool = True
@@ -157,9 +156,7 @@ class Publisher:
         """Publish that objects are seen that were not, or are gone."""
         for label in labels:
             if label not in others:
-                self._client.publish(
-                    self._device.topic("event"), as_json({"event": event, "label": label})
-                )
+                self._send("event", as_json({"event": event, "label": label}), retain=False)
 
     def _connected(self, client: "Client", _data: object, _flags: object, reason: Any,
                    _properties: object) -> None:  # fmt: skip

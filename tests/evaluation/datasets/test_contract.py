@@ -36,6 +36,11 @@ def test_a_missing_root_is_rejected(name: str, tmp_path: Path, refusal: Refusal)
     assert "<" in message, "the message shows the layout that was looked for"
 
 
+@pytest.mark.parametrize("name", sorted({*NAMES} - {"home"}))  # which robocle has
+def test_without_a_root_the_error_says_what_to_give(name: str, refusal: Refusal) -> None:
+    assert refusal(DataError, dataset(name).examples).startswith("give the folder of the data set")
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_a_tree_without_pictures_is_rejected(
     name: str, plant: Callable[[list[str]], Path], refusal: Refusal

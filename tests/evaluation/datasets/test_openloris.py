@@ -100,6 +100,16 @@ def test_the_layout_of_the_authors_benchmark_is_listed_like_the_original(
     ]
 
 
+@pytest.mark.parametrize("place", [str, in_benchmark_layout], ids=["original", "benchmark"])
+def test_a_copy_of_one_factor_without_validation_can_be_read(
+    place: Callable[[str], str], plant: Plant
+) -> None:
+    kept = [name for name in SMALL if "/pixel/segment5" in name and not name.startswith("val")]
+    found = dataset("openloris").examples(plant(map(place, kept)))
+    assert {(e.domain, level_of(e)) for e in found} == {("pixel", 2)}
+    assert len(found) == len(kept)
+
+
 def as_task(change: Callable[[str], str]) -> Callable[[str], str]:
     return lambda name: change(in_benchmark_layout(name))
 
