@@ -10,8 +10,8 @@ import pytest
 from nats_server import labels_of
 from robocle import Learner
 from robocle.errors import StateError
-from robocle.fleet.exchange import Exchange, Received, Sharing
-from robocle.fleet.messages import written
+from robocle.fleet.exchange import Exchange, Sharing
+from robocle.fleet.messages import Received, written
 from robots import are_close, opened, scores, teach
 
 KEEP = "slda:keep=40"

@@ -2,19 +2,33 @@
 
 import json
 import re
+import socket
+import threading
+import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from command_line import assert_one_line, run
-from nats_server import FLEET, NatsServer, labels_of, requires_nats, robots
+from nats_server import FLEET, NatsServer, RobotProcess, labels_of, requires_nats, robots
 from robocle import Learner
-from robocle.fleet.exchange import Exchange, Received, Sharing
-from robocle.fleet.messages import Decision, decision_message, fingerprint, sample_message, written
-from robocle.fleet.server import PASSWORD_VARIABLE, Log
+from robocle.fleet import connection
+from robocle.fleet.exchange import Exchange, Sharing
+from robocle.fleet.log import PATIENCE, Log
+from robocle.fleet.messages import (
+    Decision,
+    Received,
+    decision_message,
+    fingerprint,
+    sample_message,
+    written,
+)
+from robocle.fleet.server import PASSWORD_VARIABLE
 from robocle.store.state import State
 from robots import in_memory, opened, teach
+from server_process import free_port
 from stub_backbone import embedding
 from waiting import wait_for
 
@@ -159,6 +173,40 @@ def publish(
 
 @requires_nats
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    ("robot", "headers"),
+    [
+        (b"\xff\xfe", b"NATS/1.0\r\n\r\n"),
+        (b"\x1b[2J", b"NATS/1.0\r\n\r\n"),
+        (b"stranger", b"?"),
+        (b"stranger", b"garbage"),
+        (b"stranger", b"NATS/1.0\r\n\xff: \xff\r\n\r\n"),
+        (b"stranger", b"NATS/1.0 503 \xff\r\n\r\n"),
+    ],
+)
+def test_no_subject_and_no_headers_stop_a_robot(
+    robot: bytes, headers: bytes, state: Path, tmp_path: Path
+) -> None:
+    with Learner.edit(state) as learner:
+        subject = f"robocle.{FLEET}.{fingerprint(learner.parts)}.sample.".encode() + robot
+    with NatsServer(tmp_path) as server, robots(server.url, state) as (member,):
+        server.send(
+            b"HPUB %s %d %d\r\n%s?\r\n" % (subject, len(headers), len(headers) + 1, headers)
+        )
+        publish(server, state, [sample_of("clock", 77)], "sample")
+        with Learner.edit(state) as learner:
+            wait_for(lambda: "clock" in learner.counts, "what follows", 10)
+        assert not any("Traceback" in each for each in member.lines)
+        new = tmp_path / "new.robocle"
+        found = run("fleet", "join", new, server.url, "--fleet", FLEET, "--once")
+        assert found.exit_code == 0, found.stderr
+        assert labels_of(new) == labels_of(state)
+        for command in ("log", "status", "erase"):
+            assert run("fleet", command, server.url, "--fleet", FLEET).exit_code == 0
+
+
+@requires_nats
+@pytest.mark.slow
 def test_robots_with_other_parts_are_reported_and_never_mixed(
     state: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -223,7 +271,11 @@ def test_with_the_permissions_of_the_documents_a_robot_shares_and_does_not_pin(
             found = run("fleet", "join", path, url, *options)
             assert found.exit_code == 0, found.stderr
         assert labels_of(state) == labels_of(other)
-        assert run("fleet", "pin", "house@2", kitchen).exit_code == 1
+        start = time.monotonic()
+        refused = run("fleet", "pin", "house@2", kitchen)
+        assert refused.exit_code == 1
+        assert "refuses the user 'kitchen'" in refused.stderr
+        assert time.monotonic() - start < PATIENCE / 2  # the server does not answer what it refuses
         assert run("fleet", "erase", kitchen, "--fleet", FLEET).exit_code == 0  # nothing to erase
         assert run("fleet", "pin", "house@2", operator).exit_code == 0
 
@@ -235,8 +287,6 @@ def test_with_the_permissions_of_the_documents_a_robot_shares_and_does_not_pin(
         (("join", "STATE", "nats://a:b@x", "--fleet", "house"), "the password does not belong"),
         (("join", "STATE", "nats://x", "--fleet", "my house"), "cannot be the name of a fleet"),
         (("join", "STATE", "nats://x", "--fleet", "h", "--creds", "none"), "there is no file"),
-        (("join", "STATE", "nats://127.0.0.1:9", "--fleet", "h", "--once"), "cannot be reached"),
-        (("status", "nats://127.0.0.1:9", "--fleet", "h"), "cannot be reached"),
         (("pin", "house", "nats://x"), "is no point of a fleet"),
         (("pin", "house@0", "nats://x"), "is no point of a fleet"),
         (("leave", "STATE"), "is in no fleet"),
@@ -249,3 +299,52 @@ def test_what_cannot_be_done_is_said_in_a_line(
     assert found.exit_code == 1
     assert_one_line(found.stderr)
     assert words in found.stderr
+
+
+@pytest.fixture(params=["nobody listens", "nobody answers", "the name is looked for", "no name"])
+def nowhere(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """The address of a server that is not there."""
+    monkeypatch.setattr(connection, "CONNECT", 0.5)
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen()
+        port = silent.getsockname()[1] if request.param == "nobody answers" else free_port()
+        over = threading.Event()
+        if request.param == "the name is looked for":
+            monkeypatch.setattr(socket, "getaddrinfo", lambda *_: over.wait(60))
+        yield f"nats://{'nobody.invalid' if request.param == 'no name' else '127.0.0.1'}:{port}"
+        over.set()
+
+
+def test_a_server_that_is_not_there_is_reported_at_once(nowhere: str, state: Path) -> None:
+    start = time.monotonic()
+    for command in (("join", state, nowhere), ("join", state, nowhere, "--once")):
+        found = run("fleet", *command, "--fleet", FLEET)
+        assert found.exit_code == 1
+        assert_one_line(found.stderr)
+        assert "cannot be reached" in found.stderr
+    assert run("fleet", "status", nowhere, "--fleet", FLEET).exit_code == 1
+    assert time.monotonic() - start < 20  # and not for as long as the system looks for a name
+    assert "is in no fleet" in run("fleet", "leave", state).stderr
+    found = run("fleet", "join", state, nowhere, "--fleet", "garden")  # that was no membership
+    assert "cannot be reached" in found.stderr
+
+
+@requires_nats
+@pytest.mark.slow
+def test_a_robot_that_has_joined_waits_for_the_server_and_says_so_once(
+    state: Path, tmp_path: Path
+) -> None:
+    with NatsServer(tmp_path) as server:
+        options = ("--fleet", FLEET, "--once", "--robot", "kitchen")
+        assert run("fleet", "join", state, server.url, *options).exit_code == 0
+        server.kill()
+        member = RobotProcess(state, server.url, "--robot", "kitchen")
+        try:
+            wait_for(lambda: any("cannot be reached" in each for each in member.lines), "a line")
+            time.sleep(2)
+            server.start()
+            wait_for(lambda: any("up to date" in each for each in member.lines), "a connection")
+        finally:
+            member.kill()
+        assert sum("trying again" in each for each in member.lines) == 1

@@ -22,6 +22,7 @@ from robocle.fleet.messages import (
     MOST_IDS,
     Decision,
     Kind,
+    Received,
     decision_message,
     fingerprint,
     read_decision,
@@ -51,18 +52,6 @@ class Held(NamedTuple):
     def decision(self) -> tuple[int, str]:
         """What decides between two versions: the larger one wins."""
         return self.decided, self.label or ""
-
-
-class Received(NamedTuple):
-    """A message of the log."""
-
-    sequence: int
-    kind: Kind
-    robot: str
-    """Who published it; of a pin, the group of robots that it is for."""
-    payload: bytes
-    time: int = 0
-    """When the server received it, in microseconds since 1970."""
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from numpy.typing import NDArray
 
@@ -36,6 +36,18 @@ EVERYONE = "all"
 
 Kind = Literal["sample", "decision", "pin", "hello"]
 KINDS = ("sample", "decision", "pin", "hello")
+
+
+class Received(NamedTuple):
+    """A message of the log."""
+
+    sequence: int
+    kind: Kind
+    robot: str
+    """Who published it; of a pin, the group of robots that it is for."""
+    payload: bytes
+    time: int = 0
+    """When the server received it, in microseconds since 1970."""
 
 
 @dataclass(frozen=True)
