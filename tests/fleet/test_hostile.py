@@ -22,6 +22,7 @@ from robocle.fleet.messages import (
     Received,
     decision_message,
     fingerprint,
+    look_id,
     sample_message,
     written,
 )
@@ -92,26 +93,50 @@ HOSTILE = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", HOSTILE)
-def test_a_hostile_sample_is_refused_in_a_line(name: str, state: Path) -> None:
+LOOK = decision_message(Decision((look_id("mug"),), "#ff0000", 5))
+HOSTILE_DECISIONS = {
+    "nothing": b"",
+    "no ids": written({"label": "mug", "decided": 5}),
+    "half an id": written({"label": "mug", "decided": 5}, bytes(24)),
+    "more ids than a message has": written({"label": "mug", "decided": 5}, bytes(16 * 4097)),
+    "no label": written({"decided": 5}, bytes(16)),
+    "a look that is a text": changed(LOOK, look="mug"),
+    "a look that is a number": changed(LOOK, look=7),
+    "no look": changed(LOOK, look=None),
+    "a look of no label": changed(LOOK, label=None),
+    "the look of a control sequence": changed(LOOK, label="\x1b[2J"),
+    "a look without a time": changed(LOOK, decided=0),
+    "a look of the year 9999": changed(LOOK, decided=2**60),
+}
+KINDS = {
+    **{f"sample: {name}": ("sample", each) for name, each in HOSTILE.items()},
+    **{f"decision: {name}": ("decision", each) for name, each in HOSTILE_DECISIONS.items()},
+}
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_a_hostile_message_is_refused_in_a_line(name: str, state: Path) -> None:
     exchange = Exchange(state, Sharing())
-    assert exchange.take([Received(7, "sample", "stranger", HOSTILE[name])], "me") == []
+    kind, payload = KINDS[name]
+    assert exchange.take([Received(7, kind, "stranger", payload)], "me") == []  # type: ignore[arg-type]
     (line,) = exchange.refused
     assert line.startswith("refused message 7 of stranger: ")
     assert line.isprintable()
     exchange.close()
     with Learner.edit(state) as learner:
         assert learner.counts == {"mug": 3}
+        assert learner.looks == {}
 
 
 @pytest.mark.slow
 def test_2000_random_messages_do_no_harm(state: Path) -> None:
     rng = np.random.default_rng(0)
     exchange = Exchange(state, Sharing())
-    seeds = [SAMPLE, written({"sequence": 3}), written({"label": "x", "decided": 5}, bytes(32))]
+    decision = written({"label": "x", "decided": 5}, bytes(32))
+    seeds = [SAMPLE, written({"sequence": 3}), decision, LOOK]
     before = labels_of(state)
     for number in range(2000):
-        payload = bytearray(seeds[rng.integers(3)])
+        payload = bytearray(seeds[rng.integers(4)])
         for _ in range(rng.integers(1, 8)):
             at = int(rng.integers(len(payload)))
             kind = rng.integers(3)

@@ -8,7 +8,7 @@ made here, a start after any interruption, and a pin.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -25,6 +25,8 @@ from robocle.fleet.messages import (
     Received,
     decision_message,
     fingerprint,
+    label_of_look,
+    look_id,
     read_decision,
     read_pin,
     read_sample,
@@ -40,7 +42,7 @@ LIGHT = "SELECT id, label, decided, bits > 0, fold FROM samples"
 
 
 class Held(NamedTuple):
-    """A row of the state, without its embedding."""
+    """A row of the state, without its embedding; or the look of a label, in the same form."""
 
     id: bytes
     label: str | None
@@ -52,6 +54,11 @@ class Held(NamedTuple):
     def decision(self) -> tuple[int, str]:
         """What decides between two versions: the larger one wins."""
         return self.decided, self.label or ""
+
+    @property
+    def about(self) -> str | None:
+        """The label by which it is shared or not."""
+        return label_of_look(self.id) or self.label
 
 
 @dataclass(frozen=True)
@@ -133,7 +140,7 @@ class Exchange:
     def drafts(self) -> tuple[int, list[Draft]]:
         """Return the clock of the state, and what is to be published of the changes up to it."""
         clock, changed = self._changed_rows()
-        drafts = self._drafted(self._reverted(changed) + self._compared(changed)[0])
+        drafts = self._drafted(self._reverted(changed) + self._compared(changed + self._looks())[0])
         if any(row.fold for row in changed) and not self.sharing.read_only:
             drafts += [Draft(each, "decision") for each in self._folded.decisions()]
         return clock, drafts
@@ -145,6 +152,14 @@ class Exchange:
             query = f"{LIGHT} WHERE changed > ?"
             since = 0 if cursor > clock else cursor  # an older copy has replaced the file
             return clock, [Held(*values) for values in connection.execute(query, (since,))]
+
+    def _looks(self) -> list[Held]:
+        """Return the looks of labels."""
+        found = self.state.looks().items()
+        return [
+            Held(look_id(label), look or None, decided, content=1, fold=None)
+            for label, (decided, look) in found
+        ]
 
     def _reverted(self, rows: Sequence[Held]) -> list[Held]:
         """Decide anew on rows whose label went back, and return them.
@@ -176,7 +191,9 @@ class Exchange:
         unique = {row.id: row for row in rows}
         entries = self.known.entries(unique)
         for row in unique.values():
-            if row.label is None or any(each.content for each in entries.get(row.id, ())):
+            if label_of_look(row.id):
+                drafts.append(Draft(Decision((row.id,), row.label, row.decided), "decision"))
+            elif row.label is None or any(each.content for each in entries.get(row.id, ())):
                 decisions[row.decided, row.label].append(row.id)
             else:
                 drafts.append(Draft(Decision((row.id,), row.label, row.decided), "sample"))
@@ -303,7 +320,8 @@ class Exchange:
             ),
             default=(0, ""),
         )
-        is_taken = self.sharing.takes(found[1] or None) or any(each.own for each in entries)
+        about = next((label_of_look(each.id) for each in entries), "") or found[1] or None
+        is_taken = self.sharing.takes(about) or any(each.own for each in entries)
         return found if is_taken else (0, "")
 
     def _compared(
@@ -321,6 +339,7 @@ class Exchange:
             row, known = held.get(id), entries.get(id, [])
             wanted = self._wanted(known)
             content = next((each.sequence for each in known if each.content), None)
+            content = 0 if label_of_look(id) else content
             if row is None:
                 if wanted[1]:
                     follow.append((id, wanted, content))
@@ -330,16 +349,17 @@ class Exchange:
                 row.decision not in {each.decision for each in known}
             ):  # fmt: skip
                 # Others learn of a removal only if they know of the sample.
-                if self.sharing.publishes(row.label) and (row.label or known):
+                if self.sharing.publishes(row.about) and (row.label or known):
                     publish.append(row)
             else:
                 follow.append((id, wanted, 0 if row.content else content))
         return publish, follow
 
-    def _settle(self, ids: Iterable[bytes], rows: dict[bytes, Row]) -> list[int]:
+    def _settle(self, ids: Collection[bytes], rows: dict[bytes, Row]) -> list[int]:
         """Bring the rows of samples in line with the log, and return which messages are needed."""
         with self.state.reading() as connection:
             held = [Held(*values) for values in found_by_id(connection, LIGHT, ids)]
+            held += [each for each in self._looks() if each.id in ids]
         publish, follow = self._compared(held, ids)
         if publish:  # the change was published before the log was known
             with self.known.writing():
@@ -367,6 +387,9 @@ class Exchange:
             latest = max([0, *times, *(decided for _, (decided, _) in decisions)])
             change.now = max(change.now, min(latest, LATEST) + 1)
             for id, (decided, label) in decisions:
+                if about := label_of_look(id):
+                    change.set_look(about, label, decided)
+                    continue
                 if id not in held:
                     change.insert(rows[id]._replace(label=label, decided=decided))
                     continue
