@@ -14,6 +14,7 @@ import pytest
 from command_line import assert_one_line, run
 from nats_server import FLEET, NatsServer, RobotProcess, labels_of, requires_nats, robots
 from robocle import Learner
+from robocle.backbones import Backbone
 from robocle.fleet import connection
 from robocle.fleet.exchange import Exchange, Sharing
 from robocle.fleet.log import PATIENCE, Log
@@ -126,6 +127,16 @@ def test_a_hostile_message_is_refused_in_a_line(name: str, state: Path) -> None:
     with Learner.edit(state) as learner:
         assert learner.counts == {"mug": 3}
         assert learner.looks == {}
+
+
+def test_the_first_message_does_not_decide_the_width(lite0: Backbone, tmp_path: Path) -> None:
+    path = tmp_path / "new.robocle"
+    with Learner.open(path, lite0) as learner:
+        exchange = Exchange(path, Sharing())
+        exchange.take([Received(1, "sample", "stranger", sample_of(width=7))], "me")
+        assert "has width 7" in exchange.refused.pop()
+        exchange.close()
+        assert learner.counts == {}
 
 
 @pytest.mark.slow

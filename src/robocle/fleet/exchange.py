@@ -9,12 +9,15 @@ made here, a start after any interruption, and a pin.
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import NamedTuple
 
+import numpy as np
+
 from robocle._internal.wording import plural
 from robocle.classifiers.samples import require_width
-from robocle.errors import RobocleError
+from robocle.errors import RobocleError, StateError
 from robocle.fleet.folded import FoldedLabels
 from robocle.fleet.membership import Entry, Membership, found_by_id
 from robocle.fleet.messages import (
@@ -32,7 +35,7 @@ from robocle.fleet.messages import (
     read_sample,
     sample_message,
 )
-from robocle.learner.pipeline import Parts
+from robocle.learner.pipeline import Parts, Pipeline
 from robocle.store.change import CONTENT, changing
 from robocle.store.folding import built, fold
 from robocle.store.records import LATEST, Row
@@ -301,13 +304,26 @@ class Exchange:
     def _checked(self, payload: bytes) -> Row:
         """Return the row of a message that this state could have."""
         row, numbers = read_sample(payload)
-        width = self._empty.width = self._empty.width or self.state.width() or len(numbers)
-        require_width(numbers, width)
+        self._empty.width = self._empty.width or self._width() or len(numbers)
+        require_width(numbers, self._empty.width)
         if row.label and row.label not in self._labels:
             query = "SELECT DISTINCT label FROM samples WHERE label IS NOT NULL"
             self._labels = {label for (label,) in self.state.query(query)} | {row.label}
             self._empty.require_room(list(self._labels))
         return row
+
+    def _width(self) -> int | None:
+        """Return the width of embeddings; None if nothing was taught, and no backbone is here.
+
+        The first message must not decide it: all samples of another width would be refused.
+        """
+        if found := self.state.width():
+            return found
+        with suppress(StateError):
+            pipeline = Pipeline.of_state(self.state.name, self.parts)
+            side = pipeline.backbone.input_size
+            return int(pipeline.embed([np.zeros((side, side, 3), np.uint8)]).shape[1])
+        return None
 
     def _wanted(self, entries: Sequence[Entry]) -> tuple[int, str]:
         """Return the decision that the fleet wants; its time is 0 if there is none."""
