@@ -10,8 +10,9 @@ import pytest
 from nats_server import labels_of
 from robocle import Learner
 from robocle.errors import StateError
-from robocle.fleet.exchange import Exchange, Sharing
+from robocle.fleet.exchange import Exchange
 from robocle.fleet.messages import Received, written
+from robocle.fleet.view import Sharing
 from robots import are_close, opened, scores, teach
 
 KEEP = "slda:keep=40"

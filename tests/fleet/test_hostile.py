@@ -16,7 +16,7 @@ from nats_server import FLEET, NatsServer, RobotProcess, labels_of, requires_nat
 from robocle import Learner
 from robocle.backbones import Backbone
 from robocle.fleet import connection
-from robocle.fleet.exchange import Exchange, Sharing
+from robocle.fleet.exchange import Exchange
 from robocle.fleet.log import PATIENCE, Log
 from robocle.fleet.messages import (
     Decision,
@@ -28,6 +28,7 @@ from robocle.fleet.messages import (
     written,
 )
 from robocle.fleet.server import PASSWORD_VARIABLE
+from robocle.fleet.view import Sharing
 from robocle.store.state import State
 from robots import in_memory, opened, teach
 from server_process import free_port

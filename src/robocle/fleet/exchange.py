@@ -1,16 +1,13 @@
 """The exchange: from a state to messages, and from messages to the state, without a network.
 
-For each sample, the log has decisions on its label. Those that a pin lets through are the view of
-the robot, and the latest of them is what the fleet wants. A row of the state whose decision is not
-in the log was decided on here. If it is later than what the fleet wants, it is published; otherwise
-the row follows the fleet. So the same function serves a message that arrives, a change that was
-made here, a start after any interruption, and a pin.
+What is to be published and what is followed is found by comparing the state with the log; see
+`robocle.fleet.view`. So the same function serves a message that arrives, a change that was made
+here, a start after any interruption, and a pin.
 """
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -35,6 +32,7 @@ from robocle.fleet.messages import (
     read_sample,
     sample_message,
 )
+from robocle.fleet.view import Held, Sharing, View
 from robocle.learner.pipeline import Parts, Pipeline
 from robocle.store.change import CONTENT, changing
 from robocle.store.folding import built, fold
@@ -44,57 +42,11 @@ from robocle.store.state import FilePath, State, clock_of, located
 LIGHT = "SELECT id, label, decided, bits > 0, fold FROM samples"
 
 
-class Held(NamedTuple):
-    """A row of the state, without its embedding; or the look of a label, in the same form."""
-
-    id: bytes
-    label: str | None
-    decided: int
-    content: int | None
-    fold: int | None
-
-    @property
-    def decision(self) -> tuple[int, str]:
-        """What decides between two versions: the larger one wins."""
-        return self.decided, self.label or ""
-
-    @property
-    def about(self) -> str | None:
-        """The label by which it is shared or not."""
-        return label_of_look(self.id) or self.label
-
-
-@dataclass(frozen=True)
-class Sharing:
-    """What a robot shares."""
-
-    labels: tuple[str, ...] = ()
-    """Only samples of these labels are published and taken in; empty for all."""
-    private: tuple[str, ...] = ()
-    """Samples of these labels are not published."""
-    read_only: bool = False
-    """Whether nothing is published."""
-    group: str = EVERYONE
-    """The group of robots, for pins."""
-
-    def takes(self, label: str | None) -> bool:
-        """Return whether what has this label is taken in."""
-        return label is None or not self.labels or label in self.labels
-
-    def publishes(self, label: str | None) -> bool:
-        """Return whether what has this label is published."""
-        return not self.read_only and self.takes(label) and label not in self.private
-
-
 class Draft(NamedTuple):
     """A message that is to be published: a decision, or a sample with one."""
 
     decision: Decision
     kind: Kind
-
-
-Follow = tuple[bytes, tuple[int, str], int | None]
-"""A sample, what the fleet has decided, and the sequence of its embedding; 0 if it is here."""
 
 
 class Exchange:
@@ -124,7 +76,8 @@ class Exchange:
             with self.known.writing():
                 self.known["sharing"], self.known["cursor"] = repr(sharing), "0"
                 self.known["unsettled"] = "1"
-        self._folded = FoldedLabels(self.state, self.known, self._wanted)
+        self.view = View(self.known, sharing)
+        self._folded = FoldedLabels(self.state, self.known, self.view)
         self._labels: set[str] = set()
         self.published = self.taken_in = 0
         self.refused: list[str] = []
@@ -143,7 +96,8 @@ class Exchange:
     def drafts(self) -> tuple[int, list[Draft]]:
         """Return the clock of the state, and what is to be published of the changes up to it."""
         clock, changed = self._changed_rows()
-        drafts = self._drafted(self._reverted(changed) + self._compared(changed + self._looks())[0])
+        publish, _ = self.view.compared(changed + self._looks())
+        drafts = self._drafted(self._reverted(changed) + publish)
         if any(row.fold for row in changed) and not self.sharing.read_only:
             drafts += [Draft(each, "decision") for each in self._folded.decisions()]
         return clock, drafts
@@ -185,7 +139,7 @@ class Exchange:
     def _went_back(self, row: Held, entries: Sequence[Entry]) -> bool:
         known = {each.decision for each in entries}
         was_undone = bool(row.content) if row.decided == 0 else row.decision in known
-        return was_undone and row.decision < self._wanted(entries)
+        return was_undone and row.decision < self.view.wanted(entries)
 
     def _drafted(self, rows: Iterable[Held]) -> list[Draft]:
         """Return the messages about rows; one decision on many rows is one message."""
@@ -325,58 +279,12 @@ class Exchange:
             return int(pipeline.embed([np.zeros((side, side, 3), np.uint8)]).shape[1])
         return None
 
-    def _wanted(self, entries: Sequence[Entry]) -> tuple[int, str]:
-        """Return the decision that the fleet wants; its time is 0 if there is none."""
-        pin, at = self.known.number("pin"), self.known.number("pinned_at")
-        found = max(
-            (
-                each.decision
-                for each in entries
-                if not pin or each.sequence <= pin or (each.own and each.sequence > at)
-            ),
-            default=(0, ""),
-        )
-        about = next((label_of_look(each.id) for each in entries), "") or found[1] or None
-        is_taken = self.sharing.takes(about) or any(each.own for each in entries)
-        return found if is_taken else (0, "")
-
-    def _compared(
-        self, rows: Sequence[Held], ids: Iterable[bytes] = ()
-    ) -> tuple[list[Held], list[Follow]]:
-        """Compare rows of the state, and samples that it may not have, with the log.
-
-        Returns:
-            What is to be published, and what the state has to follow.
-        """
-        held = {row.id: row for row in rows}
-        entries = self.known.entries({*held, *ids})
-        publish, follow = list[Held](), list[Follow]()
-        for id in {*held, *entries}:
-            row, known = held.get(id), entries.get(id, [])
-            wanted = self._wanted(known)
-            content = next((each.sequence for each in known if each.content), None)
-            content = 0 if label_of_look(id) else content
-            if row is None:
-                if wanted[1]:
-                    follow.append((id, wanted, content))
-            elif row.fold is not None or row.decision == wanted:
-                continue
-            elif row.decided and row.decision > wanted and (
-                row.decision not in {each.decision for each in known}
-            ):  # fmt: skip
-                # Others learn of a removal only if they know of the sample.
-                if self.sharing.publishes(row.about) and (row.label or known):
-                    publish.append(row)
-            else:
-                follow.append((id, wanted, 0 if row.content else content))
-        return publish, follow
-
     def _settle(self, ids: Collection[bytes], rows: dict[bytes, Row]) -> list[int]:
         """Bring the rows of samples in line with the log, and return which messages are needed."""
         with self.state.reading() as connection:
             held = [Held(*values) for values in found_by_id(connection, LIGHT, ids)]
             held += [each for each in self._looks() if each.id in ids]
-        publish, follow = self._compared(held, ids)
+        publish, follow = self.view.compared(held, ids)
         if publish:  # the change was published before the log was known
             with self.known.writing():
                 self.known["cursor"] = "0"

@@ -10,10 +10,11 @@ from typing import Any
 from robocle._internal.wording import plural
 from robocle.errors import FleetError
 from robocle.fleet.connection import connected
-from robocle.fleet.exchange import Draft, Exchange, Sharing
+from robocle.fleet.exchange import Draft, Exchange
 from robocle.fleet.log import Log
 from robocle.fleet.messages import EVERYONE, Received, hello_message, require_token
 from robocle.fleet.server import RefusedError, Server, UnreachableError
+from robocle.fleet.view import Sharing
 from robocle.store.state import FilePath
 
 log = logging.getLogger("robocle")
