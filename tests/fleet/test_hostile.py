@@ -183,6 +183,12 @@ def test_what_is_hostile_does_not_hold_up_what_follows(state: Path, tmp_path: Pa
         )
         assert member.process.poll() is None
         assert not any("Traceback" in each for each in member.lines)
+        server.with_log(lambda log: log._stream.add_consumer(
+            log.server.stream, durable_name="monitor", filter_subject="robocle.>"
+        ))  # fmt: skip
+        status = run("fleet", "status", server.url, "--fleet", FLEET)
+        assert status.exit_code == 0  # although another program reads the log as well
+        assert "monitor" in status.stdout
         log = run("fleet", "log", server.url, "--fleet", FLEET)
         assert log.exit_code == 0
         assert "nothing that robots take in" in log.stdout

@@ -181,6 +181,8 @@ def test_a_log_that_is_gone_is_filled_again(states: list[Path], tmp_path: Path) 
 
 def test_an_older_copy_of_a_state_catches_up(states: list[Path], tmp_path: Path) -> None:
     with NatsServer(tmp_path) as server, robots(server.url, *states):
+        # The file of a state is not copied while a robot may write it.
+        wait_until_all(states, lambda counts: len(counts) == 3, "three labels")
         backup = tmp_path / "backup"
         shutil.copy(states[0], backup)
         with opened(states[0]) as learner:
