@@ -314,6 +314,11 @@ def test_with_the_permissions_of_the_documents_a_robot_shares_and_does_not_pin(
             found = run("fleet", "join", path, url, *options)
             assert found.exit_code == 0, found.stderr
         assert labels_of(state) == labels_of(other)
+        third = tmp_path / "third.robocle"  # under a name that is not that of the user
+        teach(opened(third, "slda"), "fan")
+        refused = run("fleet", "join", third, kitchen, "--fleet", FLEET, "--robot", "office")
+        assert refused.exit_code == 1
+        assert "refuses the user 'kitchen'" in refused.stderr
         start = time.monotonic()
         refused = run("fleet", "pin", "house@2", kitchen)
         assert refused.exit_code == 1

@@ -91,7 +91,8 @@ class Member:
 
         Raises:
             RefusedError: The server does not accept this robot.
-            UnreachableError: The server is not there, and this robot has never joined there.
+            UnreachableError: The server is not there, and this robot has never joined there, or
+                takes part once.
             StateError: The state cannot be used.
         """
         pause, was_connected = PAUSES[0], False
@@ -101,13 +102,10 @@ class Member:
                     pause, was_connected = PAUSES[0], True
                     await self._take_part(found, once)
                     return
-            except RefusedError as error:
-                if not was_connected:
-                    raise
-                self._complain(error)
-            except UnreachableError as error:
-                has_joined = self.exchange.known["membership"] == self._membership
-                if not was_connected and (once or not has_joined):
+            except (RefusedError, UnreachableError) as error:
+                is_new = self.exchange.known["membership"] != self._membership
+                was_refused = isinstance(error, RefusedError) and not was_connected
+                if once or is_new or was_refused:
                     raise
                 self._complain(error)
             await asyncio.sleep(pause * random.uniform(0.5, 1.0))
