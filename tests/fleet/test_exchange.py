@@ -10,8 +10,9 @@ import pytest
 from nats_server import labels_of
 from robocle import Learner
 from robocle.errors import StateError
-from robocle.fleet.exchange import Exchange, Received, Sharing
-from robocle.fleet.messages import written
+from robocle.fleet.exchange import Exchange
+from robocle.fleet.messages import Received, written
+from robocle.fleet.view import Sharing
 from robots import are_close, opened, scores, teach
 
 KEEP = "slda:keep=40"
@@ -103,13 +104,15 @@ def test_in_any_order_all_states_become_equal(log: Log, seed: int) -> None:
     for number in range(40):
         learner = learners[rng.integers(3)]
         labels = learner.labels
-        what = rng.integers(6)
+        what = rng.integers(7)
         if what < 3 or not labels:
             teach(learner, ("mug", "pan", "cup")[rng.integers(3)], 1, seed=number + 10)
         elif what == 3:
             learner.rename(str(rng.choice(labels)), ("mug", "pan")[rng.integers(2)])
         elif what == 4:
             learner.remove(learner.samples[rng.integers(len(learner.samples))].id)
+        elif what == 5:
+            learner.set_look(str(rng.choice(labels)), ("", "#ff0000", "#00ff00")[rng.integers(3)])
         elif learner.undoable:
             learner.undo()
         if rng.random() < 0.3:
@@ -121,6 +124,7 @@ def test_in_any_order_all_states_become_equal(log: Log, seed: int) -> None:
     found = log.labels()
     assert found[0]
     assert found[0] == found[1] == found[2]
+    assert learners[0].looks == learners[1].looks == learners[2].looks
     assert all(are_close(scores(each), scores(learners[0]), 1e-6) for each in learners)
     before = len(log.messages)
     log.publish()
@@ -136,7 +140,9 @@ def test_what_is_shared_is_a_choice(log: Log) -> None:
     for learner in (everyone, kitchen, private, reader):
         teach(learner, "mug", 1, seed=20 + learner.version % 97)
         teach(learner, "passport", 1, seed=40 + learner.version % 97)
+    private.set_look("passport", "#ff0000")
     log.exchange()
+    assert everyone.looks == {}
     assert everyone.counts == {"own-everyone": 2, "mug": 3, "passport": 1, "own-private": 2}
     assert kitchen.counts == {"own-kitchen": 2, "mug": 3, "passport": 1}
     assert private.counts == {"own-everyone": 2, "own-private": 2, "mug": 3, "passport": 2}
@@ -149,6 +155,38 @@ def test_what_is_shared_is_a_choice(log: Log) -> None:
     log.exchange()
     assert everyone.counts["passport"] == kitchen.counts["passport"] == 3
     assert kitchen.counts["own-everyone"] == 2
+
+
+def test_looks_are_shared_like_labels(log: Log) -> None:
+    first, second = log.robot("first"), log.robot("second")
+    kitchen = log.robot("kitchen", labels=("mug",))
+    log.exchange()
+    good = len(log.messages)
+    first.set_look("own-first", "\N{HOT BEVERAGE}")
+    second.set_look("own-first", "#00ff00")
+    teach(first, "mug", 1, seed=30)
+    first.set_look("mug", "#ff0000")
+    log.exchange()
+    looks = {"own-first": "#00ff00", "mug": "#ff0000"}  # of two, the later choice counts
+    assert first.looks == second.looks == looks
+    assert kitchen.looks == {"mug": "#ff0000"}
+    second.set_look("mug", "")
+    log.exchange()
+    assert first.looks == second.looks == {"own-first": "#00ff00"}
+    assert kitchen.looks == {}
+    log.pin(good)
+    log.take()
+    assert first.looks == second.looks == {}
+    first.set_look("own-first", "#0000ff")  # after the pin: it stays, and waits
+    log.exchange()
+    assert first.looks == {"own-first": "#0000ff"}
+    assert second.looks == {}
+    log.pin(0)
+    log.exchange()
+    assert first.looks == second.looks == {"own-first": "#0000ff"}
+    before = len(log.messages)
+    log.publish()
+    assert len(log.messages) == before
 
 
 def test_a_pin_holds_what_came_before_it_and_what_the_robot_is_taught_itself(log: Log) -> None:

@@ -2,19 +2,36 @@
 
 import json
 import re
+import socket
+import threading
+import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from command_line import assert_one_line, run
-from nats_server import FLEET, NatsServer, labels_of, requires_nats, robots
+from nats_server import FLEET, NatsServer, RobotProcess, labels_of, requires_nats, robots
 from robocle import Learner
-from robocle.fleet.exchange import Exchange, Received, Sharing
-from robocle.fleet.messages import Decision, decision_message, fingerprint, sample_message, written
-from robocle.fleet.server import PASSWORD_VARIABLE, Log
+from robocle.backbones import Backbone
+from robocle.fleet import connection
+from robocle.fleet.exchange import Exchange
+from robocle.fleet.log import PATIENCE, Log
+from robocle.fleet.messages import (
+    Decision,
+    Received,
+    decision_message,
+    fingerprint,
+    look_id,
+    sample_message,
+    written,
+)
+from robocle.fleet.server import PASSWORD_VARIABLE
+from robocle.fleet.view import Sharing
 from robocle.store.state import State
 from robots import in_memory, opened, teach
+from server_process import free_port
 from stub_backbone import embedding
 from waiting import wait_for
 
@@ -78,26 +95,60 @@ HOSTILE = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", HOSTILE)
-def test_a_hostile_sample_is_refused_in_a_line(name: str, state: Path) -> None:
+LOOK = decision_message(Decision((look_id("mug"),), "#ff0000", 5))
+HOSTILE_DECISIONS = {
+    "nothing": b"",
+    "no ids": written({"label": "mug", "decided": 5}),
+    "half an id": written({"label": "mug", "decided": 5}, bytes(24)),
+    "more ids than a message has": written({"label": "mug", "decided": 5}, bytes(16 * 4097)),
+    "no label": written({"decided": 5}, bytes(16)),
+    "a look that is a text": changed(LOOK, look="mug"),
+    "a look that is a number": changed(LOOK, look=7),
+    "no look": changed(LOOK, look=None),
+    "a look of no label": changed(LOOK, label=None),
+    "the look of a control sequence": changed(LOOK, label="\x1b[2J"),
+    "a look without a time": changed(LOOK, decided=0),
+    "a look of the year 9999": changed(LOOK, decided=2**60),
+}
+KINDS = {
+    **{f"sample: {name}": ("sample", each) for name, each in HOSTILE.items()},
+    **{f"decision: {name}": ("decision", each) for name, each in HOSTILE_DECISIONS.items()},
+}
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_a_hostile_message_is_refused_in_a_line(name: str, state: Path) -> None:
     exchange = Exchange(state, Sharing())
-    assert exchange.take([Received(7, "sample", "stranger", HOSTILE[name])], "me") == []
+    kind, payload = KINDS[name]
+    assert exchange.take([Received(7, kind, "stranger", payload)], "me") == []  # type: ignore[arg-type]
     (line,) = exchange.refused
     assert line.startswith("refused message 7 of stranger: ")
     assert line.isprintable()
     exchange.close()
     with Learner.edit(state) as learner:
         assert learner.counts == {"mug": 3}
+        assert learner.looks == {}
+
+
+def test_the_first_message_does_not_decide_the_width(lite0: Backbone, tmp_path: Path) -> None:
+    path = tmp_path / "new.robocle"
+    with Learner.open(path, lite0) as learner:
+        exchange = Exchange(path, Sharing())
+        exchange.take([Received(1, "sample", "stranger", sample_of(width=7))], "me")
+        assert "has width 7" in exchange.refused.pop()
+        exchange.close()
+        assert learner.counts == {}
 
 
 @pytest.mark.slow
 def test_2000_random_messages_do_no_harm(state: Path) -> None:
     rng = np.random.default_rng(0)
     exchange = Exchange(state, Sharing())
-    seeds = [SAMPLE, written({"sequence": 3}), written({"label": "x", "decided": 5}, bytes(32))]
+    decision = written({"label": "x", "decided": 5}, bytes(32))
+    seeds = [SAMPLE, written({"sequence": 3}), decision, LOOK]
     before = labels_of(state)
     for number in range(2000):
-        payload = bytearray(seeds[rng.integers(3)])
+        payload = bytearray(seeds[rng.integers(4)])
         for _ in range(rng.integers(1, 8)):
             at = int(rng.integers(len(payload)))
             kind = rng.integers(3)
@@ -132,6 +183,12 @@ def test_what_is_hostile_does_not_hold_up_what_follows(state: Path, tmp_path: Pa
         )
         assert member.process.poll() is None
         assert not any("Traceback" in each for each in member.lines)
+        server.with_log(lambda log: log._stream.add_consumer(
+            log.server.stream, durable_name="monitor", filter_subject="robocle.>"
+        ))  # fmt: skip
+        status = run("fleet", "status", server.url, "--fleet", FLEET)
+        assert status.exit_code == 0  # although another program reads the log as well
+        assert "monitor" in status.stdout
         log = run("fleet", "log", server.url, "--fleet", FLEET)
         assert log.exit_code == 0
         assert "nothing that robots take in" in log.stdout
@@ -155,6 +212,40 @@ def publish(
             await log.publish(subject, payload, f"{kind}-{number}-{hash(payload)}")
 
     server.with_log(work)
+
+
+@requires_nats
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("robot", "headers"),
+    [
+        (b"\xff\xfe", b"NATS/1.0\r\n\r\n"),
+        (b"\x1b[2J", b"NATS/1.0\r\n\r\n"),
+        (b"stranger", b"?"),
+        (b"stranger", b"garbage"),
+        (b"stranger", b"NATS/1.0\r\n\xff: \xff\r\n\r\n"),
+        (b"stranger", b"NATS/1.0 503 \xff\r\n\r\n"),
+    ],
+)
+def test_no_subject_and_no_headers_stop_a_robot(
+    robot: bytes, headers: bytes, state: Path, tmp_path: Path
+) -> None:
+    with Learner.edit(state) as learner:
+        subject = f"robocle.{FLEET}.{fingerprint(learner.parts)}.sample.".encode() + robot
+    with NatsServer(tmp_path) as server, robots(server.url, state) as (member,):
+        server.send(
+            b"HPUB %s %d %d\r\n%s?\r\n" % (subject, len(headers), len(headers) + 1, headers)
+        )
+        publish(server, state, [sample_of("clock", 77)], "sample")
+        with Learner.edit(state) as learner:
+            wait_for(lambda: "clock" in learner.counts, "what follows", 10)
+        assert not any("Traceback" in each for each in member.lines)
+        new = tmp_path / "new.robocle"
+        found = run("fleet", "join", new, server.url, "--fleet", FLEET, "--once")
+        assert found.exit_code == 0, found.stderr
+        assert labels_of(new) == labels_of(state)
+        for command in ("log", "status", "erase"):
+            assert run("fleet", command, server.url, "--fleet", FLEET).exit_code == 0
 
 
 @requires_nats
@@ -223,7 +314,16 @@ def test_with_the_permissions_of_the_documents_a_robot_shares_and_does_not_pin(
             found = run("fleet", "join", path, url, *options)
             assert found.exit_code == 0, found.stderr
         assert labels_of(state) == labels_of(other)
-        assert run("fleet", "pin", "house@2", kitchen).exit_code == 1
+        third = tmp_path / "third.robocle"  # under a name that is not that of the user
+        teach(opened(third, "slda"), "fan")
+        refused = run("fleet", "join", third, kitchen, "--fleet", FLEET, "--robot", "office")
+        assert refused.exit_code == 1
+        assert "refuses the user 'kitchen'" in refused.stderr
+        start = time.monotonic()
+        refused = run("fleet", "pin", "house@2", kitchen)
+        assert refused.exit_code == 1
+        assert "refuses the user 'kitchen'" in refused.stderr
+        assert time.monotonic() - start < PATIENCE / 2  # the server does not answer what it refuses
         assert run("fleet", "erase", kitchen, "--fleet", FLEET).exit_code == 0  # nothing to erase
         assert run("fleet", "pin", "house@2", operator).exit_code == 0
 
@@ -235,8 +335,6 @@ def test_with_the_permissions_of_the_documents_a_robot_shares_and_does_not_pin(
         (("join", "STATE", "nats://a:b@x", "--fleet", "house"), "the password does not belong"),
         (("join", "STATE", "nats://x", "--fleet", "my house"), "cannot be the name of a fleet"),
         (("join", "STATE", "nats://x", "--fleet", "h", "--creds", "none"), "there is no file"),
-        (("join", "STATE", "nats://127.0.0.1:9", "--fleet", "h", "--once"), "cannot be reached"),
-        (("status", "nats://127.0.0.1:9", "--fleet", "h"), "cannot be reached"),
         (("pin", "house", "nats://x"), "is no point of a fleet"),
         (("pin", "house@0", "nats://x"), "is no point of a fleet"),
         (("leave", "STATE"), "is in no fleet"),
@@ -249,3 +347,52 @@ def test_what_cannot_be_done_is_said_in_a_line(
     assert found.exit_code == 1
     assert_one_line(found.stderr)
     assert words in found.stderr
+
+
+@pytest.fixture(params=["nobody listens", "nobody answers", "the name is looked for", "no name"])
+def nowhere(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """The address of a server that is not there."""
+    monkeypatch.setattr(connection, "CONNECT", 0.5)
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen()
+        port = silent.getsockname()[1] if request.param == "nobody answers" else free_port()
+        over = threading.Event()
+        if request.param == "the name is looked for":
+            monkeypatch.setattr(socket, "getaddrinfo", lambda *_: over.wait(60))
+        yield f"nats://{'nobody.invalid' if request.param == 'no name' else '127.0.0.1'}:{port}"
+        over.set()
+
+
+def test_a_server_that_is_not_there_is_reported_at_once(nowhere: str, state: Path) -> None:
+    start = time.monotonic()
+    for command in (("join", state, nowhere), ("join", state, nowhere, "--once")):
+        found = run("fleet", *command, "--fleet", FLEET)
+        assert found.exit_code == 1
+        assert_one_line(found.stderr)
+        assert "cannot be reached" in found.stderr
+    assert run("fleet", "status", nowhere, "--fleet", FLEET).exit_code == 1
+    assert time.monotonic() - start < 20  # and not for as long as the system looks for a name
+    assert "is in no fleet" in run("fleet", "leave", state).stderr
+    found = run("fleet", "join", state, nowhere, "--fleet", "garden")  # that was no membership
+    assert "cannot be reached" in found.stderr
+
+
+@requires_nats
+@pytest.mark.slow
+def test_a_robot_that_has_joined_waits_for_the_server_and_says_so_once(
+    state: Path, tmp_path: Path
+) -> None:
+    with NatsServer(tmp_path) as server:
+        options = ("--fleet", FLEET, "--once", "--robot", "kitchen")
+        assert run("fleet", "join", state, server.url, *options).exit_code == 0
+        server.kill()
+        member = RobotProcess(state, server.url, "--robot", "kitchen")
+        try:
+            wait_for(lambda: any("cannot be reached" in each for each in member.lines), "a line")
+            time.sleep(2)
+            server.start()
+            wait_for(lambda: any("up to date" in each for each in member.lines), "a connection")
+        finally:
+            member.kill()
+        assert sum("trying again" in each for each in member.lines) == 1

@@ -69,6 +69,8 @@ def test_three_robots_learn_from_each_other(states: list[Path], tmp_path: Path) 
             learners[0].rename("pan", "mug")  # joins two labels, for all
             everything.rename("pan", "mug")
             wait_until_all(states, lambda counts: counts.get("mug") == 6, "joined labels")
+            learners[2].set_look("mug", "#ff0000")
+            wait_for(lambda: all(each.looks == {"mug": "#ff0000"} for each in learners), "a look")
             learners[1].forget("shoe")
             wait_until_all(states, lambda counts: "shoe" not in counts, "a label forgotten")
             learners[1].undo()
@@ -83,6 +85,7 @@ def test_three_robots_learn_from_each_other(states: list[Path], tmp_path: Path) 
         assert log.count('taught "clock"') == 3
         assert 'decided on "mug" for 3' in log
         assert "removed 1 of" in log
+        assert 'chose the look "#ff0000" for "mug"' in log
         erased = run("fleet", "erase", server.url, "--fleet", FLEET).stdout
         assert erased == f"erased 1 removed sample from the log of {FLEET}\n"
         new = tmp_path / "new.robocle"  # a robot that comes later
@@ -178,6 +181,8 @@ def test_a_log_that_is_gone_is_filled_again(states: list[Path], tmp_path: Path) 
 
 def test_an_older_copy_of_a_state_catches_up(states: list[Path], tmp_path: Path) -> None:
     with NatsServer(tmp_path) as server, robots(server.url, *states):
+        # The file of a state is not copied while a robot may write it.
+        wait_until_all(states, lambda counts: len(counts) == 3, "three labels")
         backup = tmp_path / "backup"
         shutil.copy(states[0], backup)
         with opened(states[0]) as learner:

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import socket
 import subprocess
 import sys
 import threading
@@ -13,7 +14,9 @@ from typing import Any, TypeVar
 import pytest
 
 from robocle import Learner
-from robocle.fleet.server import PASSWORD_VARIABLE, Log, Server, connected
+from robocle.fleet.connection import connected
+from robocle.fleet.log import Log
+from robocle.fleet.server import PASSWORD_VARIABLE, Server
 from server_process import ServerProcess, free_port, program
 from waiting import wait_for
 
@@ -52,6 +55,15 @@ class NatsServer(ServerProcess):
                 return await work(log)
 
         return asyncio.run(run())
+
+    def send(self, line: bytes) -> None:
+        """Send bytes that no client would send, and wait until the server has read them."""
+        with socket.create_connection(("127.0.0.1", self.port)) as sent:
+            sent.sendall(b'CONNECT {"verbose": false, "headers": true}\r\n' + line + b"PING\r\n")
+            answer = b""
+            while b"PONG" not in answer:
+                answer += (more := sent.recv(4096))
+                assert more, answer
 
 
 class RobotProcess:

@@ -8,12 +8,15 @@ import random
 import shutil
 import tempfile
 import time
+import tracemalloc
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import count, permutations
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -22,6 +25,9 @@ from from_scratch import Lesson, equals_learning_from_scratch
 from refusal import Refusal
 from robocle import Learner
 from robocle.errors import InexactError, NothingToUndoError, StateError
+from robocle.learner.editing import merge_into
+from robocle.store.change import changing
+from robocle.store.state import State
 from robots import WIDTH, another, are_close, in_memory, loaded, opened, scores, teach, visible
 from stub_backbone import embedding
 
@@ -492,3 +498,21 @@ def test_a_folder_of_states_may_contain_the_state_that_they_are_merged_into(
             learner.merge(same)
         assert learner.undo() == "merging 3 states"
         assert learner.counts == {"pan": 1}
+
+
+def test_the_memory_of_a_merge_does_not_grow_with_the_result(tmp_path: Path) -> None:
+    large, small = tmp_path / "large.robocle", tmp_path / "small.robocle"
+    for path, samples in ((large, 5000), (small, 5)):
+        opened(path).close()
+        with closing(State.open(path)) as state, changing(state) as change:
+            for number in range(samples):
+                change.teach(f"label{number % 5}", np.full(WIDTH, number, np.float32), "")
+    tracemalloc.start()
+    try:
+        assert merge_into(large, [small], skip=False) == []
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 1_000_000  # a summary of all samples takes two
+    with Learner.edit(large) as learner:
+        assert sum(learner.counts.values()) == 5005

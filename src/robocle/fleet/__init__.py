@@ -5,7 +5,9 @@ of rows, so messages may come twice and in any order, and files can still be mer
 
 - `messages`: the content of messages, and the rules that a received one must satisfy.
 - `membership`: the part of the log that a robot has seen, in a file beside its state.
+- `view`: the part of the log that a robot follows, and the samples that it shares.
 - `exchange`: from a state to messages and back, without a network.
-- `server`: the connection to the log. `member`: a robot that takes part.
-- `operating`: the view of an operator: robots, the log, pins.
+- `server`: its address. `connection`: to the server. `log`: the streams that it keeps.
+- `member`: a robot that takes part.
+- `operating`: the commands of an operator: robots, the log, pins.
 """

@@ -1,20 +1,20 @@
 """The exchange: from a state to messages, and from messages to the state, without a network.
 
-For each sample, the log has decisions on its label. Those that a pin lets through are the view of
-the robot, and the latest of them is what the fleet wants. A row of the state whose decision is not
-in the log was decided on here. If it is later than what the fleet wants, it is published; otherwise
-the row follows the fleet. So the same function serves a message that arrives, a change that was
-made here, a start after any interruption, and a pin.
+What is to be published and what is followed is found by comparing the state with the log; see
+`robocle.fleet.view`. So the same function serves a message that arrives, a change that was made
+here, a start after any interruption, and a pin.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Sequence
+from contextlib import suppress
 from typing import NamedTuple
+
+import numpy as np
 
 from robocle._internal.wording import plural
 from robocle.classifiers.samples import require_width
-from robocle.errors import RobocleError
+from robocle.errors import RobocleError, StateError
 from robocle.fleet.folded import FoldedLabels
 from robocle.fleet.membership import Entry, Membership, found_by_id
 from robocle.fleet.messages import (
@@ -22,14 +22,18 @@ from robocle.fleet.messages import (
     MOST_IDS,
     Decision,
     Kind,
+    Received,
     decision_message,
     fingerprint,
+    label_of_look,
+    look_id,
     read_decision,
     read_pin,
     read_sample,
     sample_message,
 )
-from robocle.learner.pipeline import Parts
+from robocle.fleet.view import Held, Sharing, View
+from robocle.learner.pipeline import Parts, Pipeline
 from robocle.store.change import CONTENT, changing
 from robocle.store.folding import built, fold
 from robocle.store.records import LATEST, Row
@@ -38,64 +42,11 @@ from robocle.store.state import FilePath, State, clock_of, located
 LIGHT = "SELECT id, label, decided, bits > 0, fold FROM samples"
 
 
-class Held(NamedTuple):
-    """A row of the state, without its embedding."""
-
-    id: bytes
-    label: str | None
-    decided: int
-    content: int | None
-    fold: int | None
-
-    @property
-    def decision(self) -> tuple[int, str]:
-        """What decides between two versions: the larger one wins."""
-        return self.decided, self.label or ""
-
-
-class Received(NamedTuple):
-    """A message of the log."""
-
-    sequence: int
-    kind: Kind
-    robot: str
-    """Who published it; of a pin, the group of robots that it is for."""
-    payload: bytes
-    time: int = 0
-    """When the server received it, in microseconds since 1970."""
-
-
-@dataclass(frozen=True)
-class Sharing:
-    """What a robot shares."""
-
-    labels: tuple[str, ...] = ()
-    """Only samples of these labels are published and taken in; empty for all."""
-    private: tuple[str, ...] = ()
-    """Samples of these labels are not published."""
-    read_only: bool = False
-    """Whether nothing is published."""
-    group: str = EVERYONE
-    """The group of robots, for pins."""
-
-    def takes(self, label: str | None) -> bool:
-        """Return whether what has this label is taken in."""
-        return label is None or not self.labels or label in self.labels
-
-    def publishes(self, label: str | None) -> bool:
-        """Return whether what has this label is published."""
-        return not self.read_only and self.takes(label) and label not in self.private
-
-
 class Draft(NamedTuple):
     """A message that is to be published: a decision, or a sample with one."""
 
     decision: Decision
     kind: Kind
-
-
-Follow = tuple[bytes, tuple[int, str], int | None]
-"""A sample, what the fleet has decided, and the sequence of its embedding; 0 if it is here."""
 
 
 class Exchange:
@@ -125,7 +76,8 @@ class Exchange:
             with self.known.writing():
                 self.known["sharing"], self.known["cursor"] = repr(sharing), "0"
                 self.known["unsettled"] = "1"
-        self._folded = FoldedLabels(self.state, self.known, self._wanted)
+        self.view = View(self.known, sharing)
+        self._folded = FoldedLabels(self.state, self.known, self.view)
         self._labels: set[str] = set()
         self.published = self.taken_in = 0
         self.refused: list[str] = []
@@ -144,7 +96,8 @@ class Exchange:
     def drafts(self) -> tuple[int, list[Draft]]:
         """Return the clock of the state, and what is to be published of the changes up to it."""
         clock, changed = self._changed_rows()
-        drafts = self._drafted(self._reverted(changed) + self._compared(changed)[0])
+        publish, _ = self.view.compared(changed + self._looks())
+        drafts = self._drafted(self._reverted(changed) + publish)
         if any(row.fold for row in changed) and not self.sharing.read_only:
             drafts += [Draft(each, "decision") for each in self._folded.decisions()]
         return clock, drafts
@@ -156,6 +109,14 @@ class Exchange:
             query = f"{LIGHT} WHERE changed > ?"
             since = 0 if cursor > clock else cursor  # an older copy has replaced the file
             return clock, [Held(*values) for values in connection.execute(query, (since,))]
+
+    def _looks(self) -> list[Held]:
+        """Return the looks of labels."""
+        found = self.state.looks().items()
+        return [
+            Held(look_id(label), look or None, decided, content=1, fold=None)
+            for label, (decided, look) in found
+        ]
 
     def _reverted(self, rows: Sequence[Held]) -> list[Held]:
         """Decide anew on rows whose label went back, and return them.
@@ -178,7 +139,7 @@ class Exchange:
     def _went_back(self, row: Held, entries: Sequence[Entry]) -> bool:
         known = {each.decision for each in entries}
         was_undone = bool(row.content) if row.decided == 0 else row.decision in known
-        return was_undone and row.decision < self._wanted(entries)
+        return was_undone and row.decision < self.view.wanted(entries)
 
     def _drafted(self, rows: Iterable[Held]) -> list[Draft]:
         """Return the messages about rows; one decision on many rows is one message."""
@@ -187,7 +148,9 @@ class Exchange:
         unique = {row.id: row for row in rows}
         entries = self.known.entries(unique)
         for row in unique.values():
-            if row.label is None or any(each.content for each in entries.get(row.id, ())):
+            if label_of_look(row.id):
+                drafts.append(Draft(Decision((row.id,), row.label, row.decided), "decision"))
+            elif row.label is None or any(each.content for each in entries.get(row.id, ())):
                 decisions[row.decided, row.label].append(row.id)
             else:
                 drafts.append(Draft(Decision((row.id,), row.label, row.decided), "sample"))
@@ -295,63 +258,33 @@ class Exchange:
     def _checked(self, payload: bytes) -> Row:
         """Return the row of a message that this state could have."""
         row, numbers = read_sample(payload)
-        width = self._empty.width = self._empty.width or self.state.width() or len(numbers)
-        require_width(numbers, width)
+        self._empty.width = self._empty.width or self._width() or len(numbers)
+        require_width(numbers, self._empty.width)
         if row.label and row.label not in self._labels:
             query = "SELECT DISTINCT label FROM samples WHERE label IS NOT NULL"
             self._labels = {label for (label,) in self.state.query(query)} | {row.label}
             self._empty.require_room(list(self._labels))
         return row
 
-    def _wanted(self, entries: Sequence[Entry]) -> tuple[int, str]:
-        """Return the decision that the fleet wants; its time is 0 if there is none."""
-        pin, at = self.known.number("pin"), self.known.number("pinned_at")
-        found = max(
-            (
-                each.decision
-                for each in entries
-                if not pin or each.sequence <= pin or (each.own and each.sequence > at)
-            ),
-            default=(0, ""),
-        )
-        is_taken = self.sharing.takes(found[1] or None) or any(each.own for each in entries)
-        return found if is_taken else (0, "")
+    def _width(self) -> int | None:
+        """Return the width of embeddings; None if nothing was taught, and no backbone is here.
 
-    def _compared(
-        self, rows: Sequence[Held], ids: Iterable[bytes] = ()
-    ) -> tuple[list[Held], list[Follow]]:
-        """Compare rows of the state, and samples that it may not have, with the log.
-
-        Returns:
-            What is to be published, and what the state has to follow.
+        The first message must not decide it: all samples of another width would be refused.
         """
-        held = {row.id: row for row in rows}
-        entries = self.known.entries({*held, *ids})
-        publish, follow = list[Held](), list[Follow]()
-        for id in {*held, *entries}:
-            row, known = held.get(id), entries.get(id, [])
-            wanted = self._wanted(known)
-            content = next((each.sequence for each in known if each.content), None)
-            if row is None:
-                if wanted[1]:
-                    follow.append((id, wanted, content))
-            elif row.fold is not None or row.decision == wanted:
-                continue
-            elif row.decided and row.decision > wanted and (
-                row.decision not in {each.decision for each in known}
-            ):  # fmt: skip
-                # Others learn of a removal only if they know of the sample.
-                if self.sharing.publishes(row.label) and (row.label or known):
-                    publish.append(row)
-            else:
-                follow.append((id, wanted, 0 if row.content else content))
-        return publish, follow
+        if found := self.state.width():
+            return found
+        with suppress(StateError):
+            pipeline = Pipeline.of_state(self.state.name, self.parts)
+            side = pipeline.backbone.input_size
+            return int(pipeline.embed([np.zeros((side, side, 3), np.uint8)]).shape[1])
+        return None
 
-    def _settle(self, ids: Iterable[bytes], rows: dict[bytes, Row]) -> list[int]:
+    def _settle(self, ids: Collection[bytes], rows: dict[bytes, Row]) -> list[int]:
         """Bring the rows of samples in line with the log, and return which messages are needed."""
         with self.state.reading() as connection:
             held = [Held(*values) for values in found_by_id(connection, LIGHT, ids)]
-        publish, follow = self._compared(held, ids)
+            held += [each for each in self._looks() if each.id in ids]
+        publish, follow = self.view.compared(held, ids)
         if publish:  # the change was published before the log was known
             with self.known.writing():
                 self.known["cursor"] = "0"
@@ -378,6 +311,9 @@ class Exchange:
             latest = max([0, *times, *(decided for _, (decided, _) in decisions)])
             change.now = max(change.now, min(latest, LATEST) + 1)
             for id, (decided, label) in decisions:
+                if about := label_of_look(id):
+                    change.set_look(about, label, decided)
+                    continue
                 if id not in held:
                     change.insert(rows[id]._replace(label=label, decided=decided))
                     continue

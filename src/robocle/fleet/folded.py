@@ -5,16 +5,16 @@ label is renamed or forgotten here, the decision is published for each of its sa
 have decided so on all of them, the sum follows. A single folded sample stays where it is.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable
 
-from robocle.fleet.membership import Entry, Membership
+from robocle.fleet.membership import Membership
 from robocle.fleet.messages import MOST_IDS, Decision
+from robocle.fleet.view import View
 from robocle.store.change import Change
 from robocle.store.state import State
 
 FOLDED = "SELECT id FROM samples WHERE fold > 0 AND pictures = 0"
 SUMS = "SELECT id, label, decided FROM samples WHERE fold > 0 AND pictures > 0 AND origin = ?"
-Wanted = Callable[[Sequence[Entry]], tuple[int, str]]
 
 
 class FoldedLabels:
@@ -23,11 +23,11 @@ class FoldedLabels:
     Args:
         state: The state.
         known: What is known of the log.
-        wanted: Returns the decision that the fleet wants.
+        view: What the robot follows of it.
     """
 
-    def __init__(self, state: State, known: Membership, wanted: Wanted) -> None:
-        self._state, self._known, self._wanted = state, known, wanted
+    def __init__(self, state: State, known: Membership, view: View) -> None:
+        self._state, self._known, self._view = state, known, view
 
     def decisions(self) -> list[Decision]:
         """Return what was decided here on sums, for each of their samples."""
@@ -61,7 +61,7 @@ class FoldedLabels:
         """
         moved: dict[str, tuple[int, str]] = {}
         for entries in self._known.entries(ids).values():
-            wanted = self._wanted(entries)
+            wanted = self._view.wanted(entries)
             if wanted[0]:
                 moved.update((each.label or "", wanted) for each in entries if each.label)
         has_moved = False
@@ -81,4 +81,4 @@ class FoldedLabels:
         """Yield the folded samples that are in the log, with what the fleet wants of them."""
         folded = [id for (id,) in self._state.query(FOLDED)]
         for id, entries in self._known.entries(folded).items():
-            yield id, self._wanted(entries)
+            yield id, self._view.wanted(entries)

@@ -9,9 +9,12 @@ from typing import Any
 
 from robocle._internal.wording import plural
 from robocle.errors import FleetError
-from robocle.fleet.exchange import Draft, Exchange, Received, Sharing
-from robocle.fleet.messages import EVERYONE, hello_message, require_token
-from robocle.fleet.server import Log, RefusedError, Server, UnreachableError, connected
+from robocle.fleet.connection import connected
+from robocle.fleet.exchange import Draft, Exchange
+from robocle.fleet.log import Log
+from robocle.fleet.messages import EVERYONE, Received, hello_message, require_token
+from robocle.fleet.server import RefusedError, Server, UnreachableError
+from robocle.fleet.view import Sharing
 from robocle.store.state import FilePath
 
 log = logging.getLogger("robocle")
@@ -66,19 +69,15 @@ class Member:
         stem = self.exchange.state.path.stem if self.exchange.state.path else ""
         plain = "".join(each if each.isascii() and each.isalnum() else "-" for each in stem)
         name = require_token("robot", robot or f"{plain[:40]}-{known['token']}")
-        membership = f"{self.server.url} {self.server.fleet}"
-        if known["membership"] not in ("", membership):
-            old_fleet = known["membership"].split(" ")[1]
-            if old_fleet != self.server.fleet:
-                raise FleetError(
-                    f"{self.exchange.state.path} is in the fleet {old_fleet}: `robocle fleet leave`"
-                    " ends that"
-                )
-        with known.writing():
-            known["membership"], known["robot"] = membership, name
-            known["user"], known["creds"] = self.server.user, str(self.server.creds or "")
-            known["tls_ca"] = str(self.server.tls_ca or "")
+        _, _, fleet = known["membership"].partition(" ")
+        if fleet not in ("", self.server.fleet):
+            path = self.exchange.state.path
+            raise FleetError(f"{path} is in the fleet {fleet}: `robocle fleet leave` ends that")
         return name
+
+    @property
+    def _membership(self) -> str:
+        return f"{self.server.url} {self.server.fleet}"
 
     def close(self) -> None:
         """Close the files."""
@@ -92,6 +91,8 @@ class Member:
 
         Raises:
             RefusedError: The server does not accept this robot.
+            UnreachableError: The server is not there, and this robot has never joined there, or
+                takes part once.
             StateError: The state cannot be used.
         """
         pause, was_connected = PAUSES[0], False
@@ -101,12 +102,10 @@ class Member:
                     pause, was_connected = PAUSES[0], True
                     await self._take_part(found, once)
                     return
-            except RefusedError as error:
-                if not was_connected:
-                    raise
-                self._complain(error)
-            except UnreachableError as error:
-                if once and not was_connected:
+            except (RefusedError, UnreachableError) as error:
+                is_new = self.exchange.known["membership"] != self._membership
+                was_refused = isinstance(error, RefusedError) and not was_connected
+                if once or is_new or was_refused:
                     raise
                 self._complain(error)
             await asyncio.sleep(pause * random.uniform(0.5, 1.0))
@@ -158,8 +157,11 @@ class Member:
             subject = found.server.subject("hello", parts=exchange.kind, robot=self.robot)
             if not exchange.sharing.read_only:
                 await found.publish(subject, hello_message(exchange.parts), f"hello-{self.robot}")
-            with known.writing():
-                known["greeted"] = str(info.created)
+        with known.writing():
+            known["greeted"] = str(info.created)
+            known["membership"], known["robot"] = self._membership, self.robot
+            known["user"], known["creds"] = found.server.user, str(found.server.creds or "")
+            known["tls_ca"] = str(found.server.tls_ca or "")
         for group in {EVERYONE, exchange.sharing.group}:
             subject = found.server.subject("pin", parts=exchange.kind, robot=group)
             pin = await found.message(subject=subject)

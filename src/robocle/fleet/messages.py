@@ -1,4 +1,4 @@
-"""Messages: rows of the table of samples, and decisions on their labels.
+"""Messages: rows of the table of samples, decisions on their labels, and looks of labels.
 
 A message is one line of JSON, and bytes: the embedding of a sample, or the ids that a decision is
 about. It may come from anyone who may publish, so nothing in it is believed: it must satisfy what
@@ -14,12 +14,12 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from numpy.typing import NDArray
 
 from robocle._internal.wording import one_line
-from robocle.classifiers.labels import plain_label
+from robocle.classifiers.labels import plain_label, require_look
 from robocle.classifiers.samples import LARGEST
 from robocle.errors import FleetError
 from robocle.learner.pipeline import Parts
@@ -38,12 +38,26 @@ Kind = Literal["sample", "decision", "pin", "hello"]
 KINDS = ("sample", "decision", "pin", "hello")
 
 
+class Received(NamedTuple):
+    """A message of the log."""
+
+    sequence: int
+    kind: Kind
+    robot: str
+    """Who published it; of a pin, the group of robots that it is for."""
+    payload: bytes
+    time: int = 0
+    """When the server received it, in microseconds since 1970."""
+
+
 @dataclass(frozen=True)
 class Decision:
-    """A decision on the label of samples; None removes them."""
+    """A decision on the label of samples, or on the look of a label."""
 
     ids: tuple[bytes, ...]
+    """Of the samples; or one `look_id`."""
     label: str | None
+    """The label, or the look. None removes the samples, or the look."""
     decided: int
 
     @property
@@ -57,6 +71,20 @@ class Decision:
         which = hashlib.blake2b(b"".join(self.ids), digest_size=ID).hexdigest()
         label = hashlib.blake2b((self.label or "").encode(), digest_size=4).hexdigest()
         return f"{which}-{self.decided}-{label}"
+
+
+def look_id(label: str) -> bytes:
+    """Return the id under which the look of a label is decided on, longer than that of a sample."""
+    return bytes(ID) + label.encode()
+
+
+def label_of_look(id: bytes) -> str:
+    """Return the label whose look has an id; empty for the id of a sample.
+
+    >>> label_of_look(look_id("mug"))
+    'mug'
+    """
+    return id[ID:].decode()
 
 
 def require_token(what: str, text: str) -> str:
@@ -94,6 +122,9 @@ def sample_message(row: Row) -> bytes:
 
 def decision_message(decision: Decision) -> bytes:
     """Return the message about a decision."""
+    if label := label_of_look(decision.ids[0]):
+        look = decision.label or ""
+        return written({"label": label, "look": look, "decided": decision.decided})
     head = {"label": decision.label, "decided": decision.decided}
     return written(head, b"".join(decision.ids))
 
@@ -168,6 +199,9 @@ def read_decision(payload: bytes) -> Decision:
     """
     head, body = read(payload)
     with _refusing("decision"):
+        if "look" in head:
+            look, about = require_look(head["look"]), look_id(plain_label(head["label"]))
+            return Decision((about,), look or None, _time(head["decided"]))
         label = None if head["label"] is None else plain_label(head["label"])
         ids = tuple(body[at : at + ID] for at in range(0, len(body), ID))
         if not 0 < len(body) <= ID * MOST_IDS or len(ids[-1]) < ID:

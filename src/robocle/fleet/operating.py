@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from robocle.errors import FleetError, RobocleError
-from robocle.fleet.exchange import Received
+from robocle.fleet.connection import connected
 from robocle.fleet.membership import Membership, file_beside
 from robocle.fleet.messages import (
     ID,
     Decision,
+    Received,
     fingerprint,
     read,
     read_decision,
@@ -26,7 +27,7 @@ from robocle.fleet.messages import (
     require_token,
     written,
 )
-from robocle.fleet.server import PASSWORD_VARIABLE, Server, connected
+from robocle.fleet.server import PASSWORD_VARIABLE, Server
 from robocle.learner import Learner
 from robocle.learner.pipeline import Parts
 from robocle.store.state import FilePath, State
@@ -81,7 +82,7 @@ async def robots_of(server: Server) -> list[Robot]:
             name = each.name
             lag[name] = (each.num_pending or 0) + (each.num_ack_pending or 0)
             here[name] = bool(each.push_bound)
-            parts[name] = (each.config.filter_subject or "..").split(".")[2]
+            parts[name] = f"{each.config.filter_subject}..".split(".")[2]
     return [
         Robot(name, counts[name, "sample"], counts[name, "decision"], lag.get(name, 0),
               "yes" if here.get(name) else "no" if name in here else "left", parts[name])
@@ -134,6 +135,8 @@ def _described(message: Received) -> str:
     label = json.dumps(head.get("label"), ensure_ascii=False)[:200]
     if message.kind == "sample":
         return f"taught {label} {str(head.get('id'))[:8]}"
+    if "look" in head:
+        return f"chose the look {json.dumps(head['look'], ensure_ascii=False)[:50]} for {label}"
     which = f"{len(body) // ID} of {body[:4].hex()}..."
     return f"removed {which}" if head.get("label") is None else f"decided on {label} for {which}"
 
@@ -233,11 +236,13 @@ async def leave_fleet(state: Path) -> str:
     Raises:
         FleetError: The state is in no fleet, or the robot is running.
     """
-    path = file_beside(state)
+    path, is_none = file_beside(state), FleetError(f"{state} is in no fleet")
     if not path.exists():
-        raise FleetError(f"{state} is in no fleet")
+        raise is_none
     known = Membership(state)
     try:
+        if not known["membership"]:
+            raise is_none
         url, fleet = known["membership"].split(" ")
         robot, user = known["robot"], known["user"]
         creds, authority = (

@@ -256,7 +256,8 @@ def merge_into(state: FilePath, paths: Sequence[FilePath], skip: bool) -> list[R
 
     The memory that this takes does not grow with their number.
     """
-    with closing(edited(state)) as learned:
+    learned = edited(state)
+    with closing(learned.state):  # a learner that is closed keeps a summary of all samples
         return merge_files(learned, paths, skip)
 
 

@@ -229,12 +229,15 @@ class Change:
         Args:
             label: The label.
             look: An emoji, a colour, or nothing.
-            decided: When that was decided; None for now.
+            decided: When that was decided; None for now, 0 if it never was.
         """
         self.execute(LOOKS.replace("CREATE TABLE looks", "CREATE TABLE IF NOT EXISTS looks"))
         self.execute(f"PRAGMA user_version = {FORMAT_WITH_LOOKS}")
         values = self.decided if decided is None else decided, label, look
-        self.execute("INSERT OR REPLACE INTO looks VALUES (?, ?, ?)", values)
+        if decided == 0:
+            self.execute("DELETE FROM looks WHERE label = ?", (label,))
+        else:
+            self.execute("INSERT OR REPLACE INTO looks VALUES (?, ?, ?)", values)
         self._touch()
 
     def unite_looks(self, theirs: dict[str, tuple[int, str]]) -> None:

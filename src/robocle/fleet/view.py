@@ -1,0 +1,118 @@
+"""The view of a robot: what it shares, and which decisions of the log it follows.
+
+For each sample, the log has decisions on its label. Those that a pin lets through are the view of
+the robot, and the latest of them is what the fleet wants. A row of the state whose decision is not
+in the log was decided on here. If it is later than what the fleet wants, it is published; otherwise
+the row follows the fleet.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from robocle.fleet.membership import Entry, Membership
+from robocle.fleet.messages import EVERYONE, label_of_look
+
+
+@dataclass(frozen=True)
+class Sharing:
+    """What a robot shares."""
+
+    labels: tuple[str, ...] = ()
+    """Only samples of these labels are published and taken in; empty for all."""
+    private: tuple[str, ...] = ()
+    """Samples of these labels are not published."""
+    read_only: bool = False
+    """Whether nothing is published."""
+    group: str = EVERYONE
+    """The group of robots, for pins."""
+
+    def takes(self, label: str | None) -> bool:
+        """Return whether what has this label is taken in."""
+        return label is None or not self.labels or label in self.labels
+
+    def publishes(self, label: str | None) -> bool:
+        """Return whether what has this label is published."""
+        return not self.read_only and self.takes(label) and label not in self.private
+
+
+class Held(NamedTuple):
+    """A row of the state, without its embedding; or the look of a label, in the same form."""
+
+    id: bytes
+    label: str | None
+    decided: int
+    content: int | None
+    fold: int | None
+
+    @property
+    def decision(self) -> tuple[int, str]:
+        """What decides between two versions: the larger one wins."""
+        return self.decided, self.label or ""
+
+    @property
+    def about(self) -> str | None:
+        """The label by which it is shared or not."""
+        return label_of_look(self.id) or self.label
+
+
+Follow = tuple[bytes, tuple[int, str], int | None]
+"""A sample, what the fleet has decided, and the sequence of its embedding; 0 if it is here."""
+
+
+class View:
+    """What a robot follows of the log.
+
+    Args:
+        known: What is known of the log, with the pin that holds.
+        sharing: What the robot shares.
+    """
+
+    def __init__(self, known: Membership, sharing: Sharing) -> None:
+        self._known, self._sharing = known, sharing
+
+    def wanted(self, entries: Sequence[Entry]) -> tuple[int, str]:
+        """Return the decision that the fleet wants; its time is 0 if there is none."""
+        pin, at = self._known.number("pin"), self._known.number("pinned_at")
+        found = max(
+            (
+                each.decision
+                for each in entries
+                if not pin or each.sequence <= pin or (each.own and each.sequence > at)
+            ),
+            default=(0, ""),
+        )
+        about = next((label_of_look(each.id) for each in entries), "") or found[1] or None
+        is_taken = self._sharing.takes(about) or any(each.own for each in entries)
+        return found if is_taken else (0, "")
+
+    def compared(
+        self, rows: Sequence[Held], ids: Iterable[bytes] = ()
+    ) -> tuple[list[Held], list[Follow]]:
+        """Compare rows of the state, and samples that it may not have, with the log.
+
+        Returns:
+            What is to be published, and what the state has to follow.
+        """
+        held = {row.id: row for row in rows}
+        entries = self._known.entries({*held, *ids})
+        publish, follow = list[Held](), list[Follow]()
+        for id in {*held, *entries}:
+            row, known = held.get(id), entries.get(id, [])
+            wanted = self.wanted(known)
+            content = next((each.sequence for each in known if each.content), None)
+            content = 0 if label_of_look(id) else content
+            if row is None:
+                if wanted[1]:
+                    follow.append((id, wanted, content))
+            elif row.fold is not None or row.decision == wanted:
+                continue
+            elif row.decided and row.decision > wanted and (
+                row.decision not in {each.decision for each in known}
+            ):  # fmt: skip
+                # Others learn of a removal only if they know of the sample.
+                if self._sharing.publishes(row.about) and (row.label or known):
+                    publish.append(row)
+            else:
+                follow.append((id, wanted, 0 if row.content else content))
+        return publish, follow
