@@ -116,9 +116,10 @@ class NothingTaughtError(RobocleError, RuntimeError):
 class NothingToUndoError(RobocleError, RuntimeError):
     """An undo or a redo was requested when there is no such step."""
 
-    def __init__(self, verb: Literal["undo", "redo"] = "undo") -> None:
+    def __init__(self, verb: Literal["undo", "redo"] = "undo", step: str = "") -> None:
         reason = "no step was undone last" if verb == "redo" else "no earlier step is kept"
-        super().__init__(f"nothing to {verb}: {reason}")
+        found = f"there is no step {step!r} to {verb}: `robocle inspect --json` lists the ids"
+        super().__init__(found if step else f"nothing to {verb}: {reason}")
 
 
 class NotLastStepError(RobocleError, RuntimeError):

@@ -7,6 +7,7 @@ format and size are read from its header.
 
 import asyncio
 import io
+import re
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import IO, Annotated, Any, Literal, TypeVar
@@ -108,11 +109,13 @@ EarlierStep = Annotated[
 ]
 
 
-class _Query(BaseModel):
-    model_config = ConfigDict(use_attribute_docstrings=True)
+class Parameters(BaseModel):
+    """The values in the address of a request. A misspelt one must not count as left out."""
+
+    model_config = ConfigDict(use_attribute_docstrings=True, extra="forbid")
 
 
-class _OfPicture(_Query):
+class _OfPicture(Parameters):
     source: Source = None
     """`camera` for the newest frame of the robot's camera; no body then."""
 
@@ -159,7 +162,7 @@ class Search(_OfPicture):
     """As in `predict`."""
 
 
-class ToCheck(_Query):
+class ToCheck(Parameters):
     """How one picture is to be tested."""
 
     label: Label
@@ -169,7 +172,7 @@ class ToCheck(_Query):
 
 
 class _Strict(BaseModel):
-    model_config = ConfigDict(strict=True)
+    model_config = ConfigDict(strict=True, extra="forbid")
 
 
 class Forget(_Strict):
@@ -238,10 +241,13 @@ def fault(error: Mapping[str, Any]) -> str:
     name, given = (names or ["the JSON"])[0], error["input"]
     if error["type"] == "missing":
         return f"{name} is missing"
+    if error["type"] == "extra_forbidden":
+        return f"there is no {name[:40]!r}"
     if error["type"] == "json_invalid":
         return "this is not JSON"
-    said = str(error["msg"]).removeprefix("Value error, ").partition(", unable")[0]
-    said = said.replace("Input should", "must").replace("String should", "must")
+    said = str(error["msg"]).removeprefix("Value error, ")
+    said = said.partition(", unable")[0].partition(" after validation")[0]
+    said = re.sub("^(Input|String|List) should", "must", said)
     if said.startswith(name):  # an error of our own, which says all
         return said[:MAX_FAULT_LENGTH]
     if not said.startswith("must"):
@@ -262,9 +268,13 @@ async def body_of(
         file: What the body is written to; None for memory.
 
     Raises:
-        RequestError: It is too large, or takes too long.
+        RequestError: It is too large, takes too long, or is a form with a file in it.
     """
     service = request.app.state.service
+    if request.headers.get("content-type", "").startswith("multipart/"):
+        raise RequestError(
+            422, "the body is a form: send the file alone, as in curl --data-binary @mug.jpg"
+        )
     announced = request.headers.get("content-length", "0")
     if announced.isdigit() and (len(announced) > 18 or int(announced) > most):
         raise _too_large(most)

@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from functools import partial
-from typing import Annotated, Any
+from typing import Annotated, Any, get_origin
 
 from fastapi import APIRouter, Depends, Query
 from prometheus_client import generate_latest
@@ -262,6 +262,9 @@ async def _uploaded(request: Request) -> AsyncIterator[bytes]:
 
 
 async def _json_of(request: Request, model: type[requests.Model]) -> requests.Model:
-    wanted = ", ".join(f'"{name}": "..."' for name in model.model_fields)
+    wanted = ", ".join(
+        f'"{name}": ["..."]' if get_origin(field.annotation) is list else f'"{name}": "..."'
+        for name, field in model.model_fields.items()
+    )
     async with requests.body_of(request, requests.MAX_JSON_BYTES) as body:
         return requests.from_json(model, body.read(), f"send {{{wanted}}}")
