@@ -22,7 +22,7 @@ from urllib.parse import quote, urlsplit
 
 import uvicorn
 
-from robocle._internal.files import file_identity
+from robocle._internal.files import file_identity, is_writable
 from robocle.errors import RobocleError
 from robocle.learner import Learner
 from robocle.profiles import DEFAULT_PROFILE, ProfileName
@@ -219,6 +219,8 @@ def _address(settings: Settings, port: int, token: str) -> str:
 
 def _started(address: str, path: Path, settings: Settings, tell: Callable[[str], None]) -> None:
     tell(f"teach {path.name} at {address}")
+    if not is_writable(path):
+        tell(f"{path.name} is read-only: it recognises, and cannot be taught")
     if settings.https:
         tell("the browser warns once, because the certificate is this machine's own: go on")
     elif not (settings.proxy or is_loopback(settings.host)):
