@@ -243,6 +243,12 @@ def test_lines_that_coincide_are_one_line_with_both_names() -> None:
     assert "<!-- SLDA -->" in drawing
 
 
+def test_many_lines_that_coincide_leave_room_for_the_plot() -> None:
+    lines = {f"a method with a long name {number}": [90, 80] for number in range(30)}
+    drawing = line_plot(lines, "x", "y")  # matplotlib would warn, and warnings are errors
+    assert "method with a long name 29" in drawing
+
+
 @pytest.mark.parametrize(
     ("tested", "accuracy", "has_gain"), [(99, 50, False), (400, 99.5, False), (400, 97, True)]
 )
