@@ -96,9 +96,12 @@ class UnknownLabelError(LabelError, KeyError):
 class UnknownSampleError(RobocleError, KeyError):
     """The id of a sample that does not exist, or the start of several ids."""
 
-    def __init__(self, id: str, found: int = 0) -> None:
+    def __init__(self, id: object, found: int = 0) -> None:
         problem = f"{found} samples begin with" if found else "there is no sample"
-        super().__init__(f"{problem} {id!r}: `robocle samples STATE` lists the ids")
+        advice = "`robocle samples STATE` lists the ids"
+        if not isinstance(id, str):
+            advice = "give ids one by one, such as `learner.samples[0].id`"
+        super().__init__(f"{problem} {id!r:.100}: {advice}")
         self.id = id
 
 

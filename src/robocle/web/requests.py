@@ -22,6 +22,7 @@ from robocle.classifiers.labels import MAX_LABEL_LENGTH
 from robocle.errors import ImageError, RobocleError
 from robocle.images.opening import opened
 from robocle.learner.finding import MOST_BOXES
+from robocle.spec import suggestion
 
 MAX_FRAME_BYTES = 2_000_000
 """The largest message over the WebSocket. A frame of the page has about 20 kB."""
@@ -226,7 +227,10 @@ def from_json(model: type[Model], content: bytes, advice: str) -> Model:
     try:
         return model.model_validate_json(content)
     except ValidationError as error:
-        raise RequestError(400, f"{fault(error.errors()[0])}: {advice}") from error
+        first = error.errors()[0]
+        if first["type"] == "extra_forbidden":
+            advice = suggestion(str(first["loc"][-1]), model.model_fields)
+        raise RequestError(400, f"{fault(first)}: {advice}") from error
 
 
 def fault(error: Mapping[str, Any]) -> str:
