@@ -195,6 +195,7 @@ def test_a_check_tests_a_picture_in_all_conditions(taught: Api, picture_of: Pict
         ("/api/v1/predict?top=0", b"PICTURE", 400, "top must be"),
         ("/api/v1/undo", b"", 409, "nothing to undo"),
         ("/api/v1/redo", b"", 409, "nothing to redo"),
+        ("/api/v1/undo?stpe=a1", b"", 400, "there is no 'stpe': did you mean 'step'?"),
         ("/api/v1/revert?step=a1", b"", 409, "there is no step 'a1' to undo"),
         ("/api/v1/forget", b" " * 30_000, 413, "send at most 20000 bytes"),
         ("/api/v1/forget", b"{", 400, "not JSON"),

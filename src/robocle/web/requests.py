@@ -97,14 +97,6 @@ BoxInQuery = Annotated[
 Rate = Annotated[float | None, BeforeValidator(_rate), WithJsonSchema({"anyOf": RATES})]
 Source = Annotated[Literal["camera"] | None, WithJsonSchema({"enum": ["camera"]})]
 Label = Annotated[str, Field(json_schema_extra={"minLength": 1, "maxLength": MAX_LABEL_LENGTH})]
-STEP = (
-    "The id of the step that is expected, as in the answer to a change, in `steps` or in `undone`. "
-    "If it is not the next one, because another program changed the state, nothing is changed."
-)
-Step = Annotated[
-    str | None, WithJsonSchema({"type": "string", "maxLength": 1000}), Query(description=STEP)
-]
-
 EarlierStep = Annotated[
     str, Field(json_schema_extra={"minLength": 1, "maxLength": 1000}), Query(description="Its id.")
 ]
@@ -114,6 +106,14 @@ class Parameters(BaseModel):
     """The values in the address of a request. A misspelt one must not count as left out."""
 
     model_config = ConfigDict(use_attribute_docstrings=True, extra="forbid")
+
+
+class Expected(Parameters):
+    """Which step is to be undone or redone."""
+
+    step: Annotated[str | None, WithJsonSchema({"type": "string", "maxLength": 1000})] = None
+    """The id of the step that is expected, as in the answer to a change, in `steps` or in `undone`.
+    If it is not the next one, because another program changed the state, nothing is changed."""
 
 
 class _OfPicture(Parameters):

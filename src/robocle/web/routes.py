@@ -170,15 +170,15 @@ async def revert(service: Served, step: requests.EarlierStep) -> answers.Undone:
 
 
 @api.post("/api/v1/undo")
-async def undo(service: Served, step: requests.Step = None) -> answers.Undone:
+async def undo(service: Served, given: Annotated[requests.Expected, Query()]) -> answers.Undone:
     """Undo the last step."""
-    return await service.change(partial(service.shared.undo, step))
+    return await service.change(partial(service.shared.undo, given.step))
 
 
 @api.post("/api/v1/redo")
-async def redo(service: Served, step: requests.Step = None) -> answers.Redone:
+async def redo(service: Served, given: Annotated[requests.Expected, Query()]) -> answers.Redone:
     """Redo the step that was undone last."""
-    return await service.change(partial(service.shared.redo, step))
+    return await service.change(partial(service.shared.redo, given.step))
 
 
 @api.post("/api/v1/check", openapi_extra=PICTURE)
