@@ -177,6 +177,7 @@ def test_a_camera_to_be_opened_again_survives_an_error_of_opencv(
         ("/dev/video977", ("no webcam /dev/video977",)),
         ("missing.mp4", ("no video file missing.mp4",)),
         ("", ("name is empty",)),
+        (".", ("is a folder, not a video",)),
         ("http://127.0.0.1:9/stream", ("http://127.0.0.1:9/stream", "does not answer")),
         ("rtsp://me:secret@127.0.0.1:9/", ("rtsp://127.0.0.1:9/",)),
     ],

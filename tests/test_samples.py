@@ -124,6 +124,15 @@ def test_an_edited_learner_equals_one_that_was_taught_so(
         assert equals_learning_from_scratch(Learner.load(path, STUB), lessons())
 
 
+def test_a_list_or_a_sample_in_the_place_of_an_id_is_refused(refusal: Refusal) -> None:
+    learner = taught()
+    remove: Callable[..., None] = learner.remove
+    for wrong in ([each.id for each in learner.samples], learner.samples[0]):
+        message = refusal(UnknownSampleError, partial(remove, wrong))
+        assert message.endswith("give ids one by one, such as `learner.samples[0].id`")
+    assert learner.counts == {"mug": 3, "pan": 3, "jar": 3}
+
+
 def test_several_samples_are_removed_in_one_step() -> None:
     learner = taught()
     first, *others = ids_of(learner)

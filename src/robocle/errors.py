@@ -96,9 +96,12 @@ class UnknownLabelError(LabelError, KeyError):
 class UnknownSampleError(RobocleError, KeyError):
     """The id of a sample that does not exist, or the start of several ids."""
 
-    def __init__(self, id: str, found: int = 0) -> None:
+    def __init__(self, id: object, found: int = 0) -> None:
         problem = f"{found} samples begin with" if found else "there is no sample"
-        super().__init__(f"{problem} {id!r}: `robocle samples STATE` lists the ids")
+        advice = "`robocle samples STATE` lists the ids"
+        if not isinstance(id, str):
+            advice = "give ids one by one, such as `learner.samples[0].id`"
+        super().__init__(f"{problem} {id!r:.100}: {advice}")
         self.id = id
 
 
@@ -116,9 +119,10 @@ class NothingTaughtError(RobocleError, RuntimeError):
 class NothingToUndoError(RobocleError, RuntimeError):
     """An undo or a redo was requested when there is no such step."""
 
-    def __init__(self, verb: Literal["undo", "redo"] = "undo") -> None:
+    def __init__(self, verb: Literal["undo", "redo"] = "undo", step: str = "") -> None:
         reason = "no step was undone last" if verb == "redo" else "no earlier step is kept"
-        super().__init__(f"nothing to {verb}: {reason}")
+        found = f"there is no step {step!r} to {verb}: `robocle inspect --json` lists the ids"
+        super().__init__(found if step else f"nothing to {verb}: {reason}")
 
 
 class NotLastStepError(RobocleError, RuntimeError):

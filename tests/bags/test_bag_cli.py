@@ -53,6 +53,14 @@ def test_frames_are_recognised_with_their_time(state: Path, recording: Path) -> 
     assert [line[0] for line in lines] == [f"{n / 10:.2f}" for n in range(32)]
     assert [line[1] for line in lines[:8]] == ["mug"] * 8
     assert [line[1] for line in lines[8:16]] == ["clock"] * 8
+    found = [
+        json.loads(line)
+        for line in run("bag", "predict", state, recording, "--json").stdout.splitlines()
+    ]
+    unknown = [number for number, each in enumerate(found) if each["verdict"] == "unknown"]
+    assert unknown  # their number is the probability that they were not taught
+    for number in unknown:
+        assert lines[number][1:3] == ["unknown", f"{found[number]['unknown_probability']:.2f}"]
     found = run("bag", "predict", state, recording, "--json", "--every", "0.5").stdout.splitlines()
     assert [json.loads(line)["seconds"] for line in found] == pytest.approx(
         [0.5 * n for n in range(7)]

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from command_line import run
+from command_line import assert_refused, run
 from nats_server import FLEET, NatsServer, RobotProcess, labels_of, requires_nats, robots
 from robocle import Learner
 from robots import are_close, in_memory, opened, scores, teach
@@ -204,6 +204,14 @@ def test_a_merge_that_is_undone_is_undone_for_all(states: list[Path], tmp_path: 
         wait_until_all(states, lambda counts: "fan" not in counts, "the merge undone")
         learner.redo()
         wait_until_all(states, lambda counts: "fan" in counts, "the merge redone")
+
+
+def test_the_first_robot_of_a_fleet_needs_a_state(tmp_path: Path) -> None:
+    new = tmp_path / "new.robocle"
+    with NatsServer(tmp_path) as server:
+        result = run("fleet", "join", new, server.url, "--fleet", FLEET, "--once")
+    assert_refused(result, f"no state {new}", "no robots yet", f"teach {new} a first picture")
+    assert not new.exists()
 
 
 def test_a_second_program_cannot_join_with_the_same_state(

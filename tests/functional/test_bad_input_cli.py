@@ -55,6 +55,10 @@ def test_missing_pictures_and_empty_folders_are_refused(
     assert_refused(run("teach", state, "ball", missing), "missing.jpg", "No such file")
     assert_refused(run("teach", state, "ball", bare), "there is no picture in")
     assert_refused(run("teach", state, bare), "has no label folders")
+    (bare / "rooms" / "kitchen").mkdir(parents=True)
+    assert_refused(run("teach", state, bare), "teach", "if kitchen is a label")
+    (bare / "rooms" / "bath").mkdir()
+    assert_refused(run("teach", state, bare), "if bath, kitchen are labels")
     assert_refused(run("teach", state, missing), "there is no folder", "missing.jpg")
     assert_refused(run("predict", state, missing), "missing.jpg", "No such file")
     assert_refused(run("predict", state, bare), "there is no picture in")
@@ -82,6 +86,13 @@ def test_a_new_state_in_a_folder_that_does_not_exist_is_refused_before_pictures_
     new = tmp_path / "gone" / "new.robocle"
     result = run("teach", new, "ball", tmp_path / "bad.jpg")
     assert_refused(result, f"cannot write {new}: there is no folder")
+
+
+def test_a_folder_in_the_place_of_a_state_is_answered_with_what_to_give(objects: Path) -> None:
+    for verb in ("teach", "predict", "inspect"):
+        result = run(verb, objects)
+        assert result.exit_code == 2
+        assert f"{objects} is a folder: give a file, such as home.robocle" in result.stderr
 
 
 def test_an_export_into_a_folder_that_does_not_exist_names_the_folder(

@@ -212,8 +212,19 @@ def test_a_page_never_replaces_another_kind_of_file(state: Path, objects: Path) 
     assert state.read_bytes() == before
 
 
+def test_a_state_among_the_pictures_is_answered_with_its_option(state: Path, objects: Path) -> None:
+    result = check(state, objects)
+    assert result.exit_code == 2
+    assert f"{state} is a state: give it as --state {state}" in result.stderr
+
+
 def test_a_missing_path_is_named(tmp_path: Path) -> None:
     assert_refused(check(tmp_path / "nothere"), "nothere", "No such file")
+
+
+def test_a_page_that_cannot_be_written_is_an_error_before_any_work(tmp_path: Path) -> None:
+    (tmp_path / "page.html").touch(0o444)
+    assert_refused(check(tmp_path, "--out", tmp_path / "page.html"), "page.html", "is read-only")
 
 
 def test_a_page_in_a_missing_folder_is_an_error_before_any_work(tmp_path: Path) -> None:

@@ -208,6 +208,12 @@ def test_a_renamed_label_is_predicted_under_its_new_name(state: Path, objects: P
     assert prediction.stdout.split("\t")[1] == "Kugel ⚽"
 
 
+def test_a_label_that_has_the_name_already_is_not_renamed(state: Path, taught: bytes) -> None:
+    result = run("rename", state, "ball", " ball ")
+    assert result.stdout == f"ball has this name already in {state}: nothing was changed\n"
+    assert state.read_bytes() == taught
+
+
 @pytest.mark.parametrize("spelling", ["box", " box "])
 def test_a_label_that_is_renamed_to_another_one_joins_it_and_can_be_undone(
     spelling: str, state: Path, objects: Path

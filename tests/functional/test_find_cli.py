@@ -50,6 +50,7 @@ def test_bad_input_is_one_line(state: Path, room: Path, model: str, tmp_path: Pa
     assert_refused(result, "text.jpg", "is not a picture")
     assert_refused(run("find", state, room, "--finder", "onnx:none.onnx"), "cannot read none.onnx")
     assert_refused(run("find", state, room, "--finder", "yolo"), "unknown finder 'yolo'")
+    assert_refused(run("find", state, room, "--finder", "yolo.onnx"), "write onnx:yolo.onnx")
     blocked = tmp_path / "bright.onnx"
     result = run("find", state, room, "--finder", model, "--draw", blocked / "folder")
     assert_refused(result, "cannot write to")

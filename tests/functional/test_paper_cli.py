@@ -30,6 +30,12 @@ def test_without_a_backbone_it_is_said_how_to_add_one(tmp_path: Path, cache: Pat
     assert_refused(result, "robocle backbones add resnet152", "--backbone efficientnet_lite0")
 
 
+def test_rendered_pictures_take_no_other_data(tmp_path: Path) -> None:
+    result = run("paper", "6", "--rendered", "--data", tmp_path)
+    assert result.exit_code == 2
+    assert "leave out --data" in result.stderr
+
+
 def test_a_study_that_does_not_exist_is_an_error_of_one_line() -> None:
     assert_refused(run("paper", "2", "--study", "F-SIOL"), "no study 'F-SIOL'")
 

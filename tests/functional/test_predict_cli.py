@@ -16,7 +16,7 @@ def test_predictions_as_json_contain_all_scores(state: Path, objects: Path) -> N
     result = run("predict", "--json", state, objects / "ball" / "2.jpg", objects / "box" / "2.jpg")
     first, second = (json.loads(line) for line in result.stdout.splitlines())
     keys = {"picture", "label", "confidence", "scores", "nearest", "known_probability", "nothing"}
-    assert first.keys() == keys | {"familiarity", "sure", "verdict"}
+    assert first.keys() == keys | {"familiarity", "sure", "verdict", "unknown_probability"}
     assert first["nothing"] == ""
     assert (first["label"], second["label"]) == ("ball", "box")
     assert first["picture"] == str(objects / "ball" / "2.jpg")

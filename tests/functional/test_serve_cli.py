@@ -92,6 +92,31 @@ def test_if_the_file_is_deleted_or_replaced_the_last_line_says_so(
     assert err.count("was deleted") == (what == "deleted")
 
 
+@pytest.mark.slow
+def test_a_read_only_state_recognises_and_the_command_says_that_it_cannot_be_taught(
+    home_state: bytes, tmp_path: Path
+) -> None:
+    state = tmp_path / "home.robocle"
+    state.write_bytes(home_state)
+    state.chmod(0o444)
+    server = ServeProcess(state)
+    assert server.process.stdout is not None
+    line = server.process.stdout.readline()
+    assert line == "home.robocle is read-only: it recognises, and cannot be taught\n"
+    assert server.api.post("/api/v1/predict", picture()).status == 200
+    assert server.api.teach("mug", picture()).status == 503
+    server.stop()
+    assert state.read_bytes() == home_state
+
+
+def test_a_profile_of_a_state_that_has_other_parts_is_refused(
+    home_state: bytes, tmp_path: Path
+) -> None:
+    (tmp_path / "home.robocle").write_bytes(home_state)
+    result = run("serve", tmp_path / "home.robocle", "--profile", "accurate", "--port", "0")
+    assert_refused(result, "home.robocle exists and keeps its parts", "leave out --profile")
+
+
 def test_a_port_that_is_in_use_is_refused_with_what_to_do(tmp_path: Path) -> None:
     with socket.socket() as other:
         other.bind(("127.0.0.1", 0))

@@ -284,7 +284,8 @@ def test_a_folder_that_is_taught_twice_is_pointed_out_picture_by_picture(
 ) -> None:
     state = tmp_path / "home.robocle"
     assert run("teach", state, objects).stderr == ""
-    lines = run("teach", state, objects).stderr.splitlines()
+    *lines, last = run("teach", state, objects).stderr.splitlines()
+    assert f"all 8 pictures repeat others: `robocle undo {state}` reverts" in last
     assert len(lines) == 8
     for line, path in zip(lines, sorted(objects.rglob("*.jpg")), strict=True):
         label = path.parent.name

@@ -122,6 +122,9 @@ def test_discovery_follows_what_is_taught_and_forgotten_and_can_be_removed(
             assert not any("image" in topic for topic in heard.described())
             watch.end()
         assert run("watch", state, *mqtt, "--forget-discovery").exit_code == 0
+        misspelt = run("watch", state, *mqtt, "--name", "kitchn", "--forget-discovery")
+        assert "removed 0 messages of the camera kitchn" in misspelt.stdout
+        assert misspelt.stdout.endswith(": check --name and the prefixes\n")
         passing = {f"home/cameras/kitchen/{kind}" for kind in ("event", "watcher")}  # not retained
         wait_for(lambda: not {*heard.retained} - passing, "nothing is retained")
         with watching(state, "--camera", video, *mqtt) as watch:

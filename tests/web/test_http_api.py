@@ -199,19 +199,28 @@ def test_a_check_tests_a_picture_in_all_conditions(taught: Api, picture_of: Pict
         ("/api/v1/teach?label=mug&box=900,0,9,9", b"PICTURE", 422, "covers 0x9 pixels"),
         ("/api/v1/teach?label=mug&source=camera", b"", 404, "no camera"),
         ("/api/v1/predict", b"PICTURE", 409, "nothing has been taught"),
+        ("/api/v1/predict?false_acept=1", b"PICTURE", 400, "did you mean 'false_accept'?"),
+        ("/api/v1/check?label=mug&drawn=1", b"PICTURE", 400, "there is no 'drawn': did you mean"),
         ("/api/v1/predict?top=0", b"PICTURE", 400, "top must be"),
         ("/api/v1/undo", b"", 409, "nothing to undo"),
         ("/api/v1/redo", b"", 409, "nothing to redo"),
+        ("/api/v1/undo?stpe=a1", b"", 400, "there is no 'stpe': did you mean 'step'?"),
+        ("/api/v1/revert?step=a1", b"", 409, "there is no step 'a1' to undo"),
         ("/api/v1/forget", b" " * 30_000, 413, "send at most 20000 bytes"),
         ("/api/v1/forget", b"{", 400, "not JSON"),
         ("/api/v1/forget", b"[" * 10_000, 400, "not JSON"),
         ("/api/v1/forget", b'{"label": 7}', 400, "label must be a valid string"),
         ("/api/v1/forget", b'{"label": "mug"}', 404, "never taught"),
         ("/api/v1/rename", b'{"label": "mug"}', 400, "new_label is missing"),
+        ("/api/v1/forget", b'{"label": "mug", "all": true}', 400, "no 'all': known: label"),
+        ("/api/v1/remove", b'{"ids": "x"}', 400, 'send {"ids": ["..."]}'),
+        ("/api/v1/remove", b'{"ids": []}', 400, "ids must have at least 1 item: send"),
+        ("/api/v1/remove", b'{"ids": ["x"]}', 404, "there is no sample 'x'"),
         ("/api/v1/import", b"no state", 422, "the file is not a robocle state"),
         ("/api/v1/check?label=mug&draws=99", b"PICTURE", 400, "draws must be"),
         ("/api/v1/check?label=mug", b"PICTURE", 409, "nothing has been taught"),
-        ("/api/v1/nothing", b"", 404, "Not Found"),
+        ("/api/v1/nothing", b"", 404, "no address '/api/v1/nothing': /api/v1/openapi.json"),
+        ("/api/v1/labels", b"", 405, "does not take POST: send GET"),
     ],
 )  # fmt: skip
 def test_bad_requests_get_one_line_and_change_nothing(
@@ -223,6 +232,12 @@ def test_bad_requests_get_one_line_and_change_nothing(
     assert answer.json["error"].splitlines() == [answer.json["error"]]
     assert len(answer.json["error"]) < 300
     assert empty.get("/api/v1/state").json["labels"] == []
+
+
+def test_a_form_with_a_picture_in_it_is_refused(empty: Api, picture_of: PictureOf) -> None:
+    body = b"--x\r\nContent-Type: image/jpeg\r\n\r\n" + picture_of() + b"\r\n--x--\r\n"
+    answer = empty.post("/api/v1/predict", body, Content_Type="multipart/form-data; boundary=x")
+    assert (answer.status, "send the file alone" in answer.json["error"]) == (422, True)
 
 
 @pytest.mark.parametrize("kind", ["PNG", "WEBP", "JPEG"])

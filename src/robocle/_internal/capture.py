@@ -47,9 +47,11 @@ class Source:
         if re.match(r"/dev/", text):
             return cls(text, False, text)
         if not text or not Path(text).is_file():
+            fault = f"there is no video file {text or '(the name is empty)'}"
+            if text and Path(text).is_dir():
+                fault = f"{text} is a folder, not a video file"
             raise CameraError(
-                f"there is no video file {text or '(the name is empty)'}: give the number of a "
-                "webcam, a URL, or the path of a video"
+                f"{fault}: give the number of a webcam, a URL, or the path of a video"
             )
         return cls(text, True, text)
 

@@ -38,6 +38,9 @@ class NonemptyPath(click.Path):
         """Return the path."""
         if not os.fspath(value):
             self.fail("the path is empty", param, ctx)
+        if not self.dir_okay and os.path.isdir(value):
+            example = ", such as home.robocle" if param and param.name == "state" else ""
+            self.fail(f"{os.fspath(value)} is a folder: give a file{example}", param, ctx)
         return super().convert(value, param, ctx)
 
 

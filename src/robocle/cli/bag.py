@@ -176,8 +176,9 @@ def bag_predict(state: Path, path: Path, topic: str | None, every: float, json_l
                 box: BoxOption, finder: str | None, false_accept: float) -> None:  # fmt: skip
     """Recognise the objects of STATE in the frames of BAG.
 
-    Prints the seconds since the start of the bag, the label of the frame, its probability, and the
-    label that a filter over the frames announces.
+    Prints the seconds since the start of the bag, the label of the frame (or "unknown", or
+    "nothing" and why), the probability of that, and the label that a filter over the frames
+    announces.
 
     With a finder, it prints one line per object that is in view: the seconds, a number that the
     object keeps while it is in view, its box as x,y,width,height in pixels, and its filtered label
@@ -204,14 +205,14 @@ def _recognised(shots: Shots, learner: "Learner", json_lines: bool, box: BoxOpti
     """Yield a line per frame."""
     for shot, found, said in _announced(shots, learner, box, false_accept):
         if json_lines:
-            names = ("verdict", "label", "confidence", "nearest", "nothing")
+            names = ("verdict", "label", "confidence", "nearest", "nothing", "unknown_probability")
             values = {name: getattr(found, name) for name in names}
             filtered = {"filtered": said.label, "filtered_verdict": said.verdict}
             yield as_json({"seconds": round(shot.seconds, 3), **values, **filtered})
         else:
             label, steady = (in_words(each.label, each.verdict, each.nothing)
                              for each in (found, said))  # fmt: skip
-            yield "\t".join([f"{shot.seconds:.2f}", label, f"{found.confidence:.2f}", steady])
+            yield "\t".join([f"{shot.seconds:.2f}", label, _probability(found), steady])
 
 
 def _announced(
@@ -241,7 +242,13 @@ def _tracked(
             said = each.announcement
             label = in_words(said.label, said.verdict, said.nothing)
             fields = (f"{shot.seconds:.2f}", str(each.number), box_text(each.box), label)
-            yield "\t".join([*fields, f"{said.confidence:.2f}"])
+            yield "\t".join([*fields, _probability(said)])
+
+
+def _probability(found: "Prediction | Announcement") -> str:
+    """Return how probable the verdict is: for an unknown object, that it was not taught."""
+    is_taught = found.verdict in ("known", "undecided")
+    return f"{found.confidence if is_taught else found.unknown_probability:.2f}"
 
 
 @bag.command("evaluate", short_help="Compare what is recognised in a bag with its labels.")

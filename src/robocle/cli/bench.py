@@ -114,9 +114,10 @@ def paper(which: str, rendered: bool, **options: Any) -> None:
 
     name = EXPERIMENTS[which]
     experiment = load_experiment(name).only(options["studies"])
+    if rendered and options["data"]:
+        raise click.UsageError("--rendered runs on the pictures of robocle: leave out --data")
     if rendered:
         experiment, name = experiment.changed(**RENDERED), f"{name}-rendered"
-        options["data"] = ()
     else:
         _require_data(experiment, options["data"])
         _require_backbone(experiment, options["backbones"])
@@ -146,8 +147,8 @@ def _require_backbone(experiment: "Experiment", given: Sequence[str]) -> None:
         except (RobocleError, SpecError) as error:
             missing = error
     raise DataError(
-        f"{experiment.title!r} can be run on no backbone that is here ({missing}): `robocle "
-        f"backbones add {names[-1]}`, or give --backbone efficientnet_lite0"
+        f"{experiment.title!r} can be run on no backbone that is here: {missing}; or give "
+        "--backbone efficientnet_lite0"
     )
 
 

@@ -57,6 +57,8 @@ def check(pictures: tuple[Path, ...], state: Path | None, out: Path | None, seed
 
     if out:
         require_page_path(out)
+    if states := [path for path in pictures if path.suffix == ".robocle" and path.is_file()]:
+        raise click.UsageError(f"{states[0]} is a state: give it as --state {states[0]}")
     given = labelled_pictures(pictures)
     evaluator = Evaluator(Conditions(seed, draws), progress, false_accept)
     with activity("loading the backbone"):

@@ -50,7 +50,9 @@ def rename(state: Path, label: str, new_label: str) -> None:
         joined = len(learner.labels) < before
         new = spelling_of(new_label, learner.labels) or new_label
         pictures = plural(learner.counts[new], "picture")
+        is_same = spelling_of(label, learner.labels) == new
     echo(f"{label} is now part of {new}, with {pictures}, in {state}" if joined
+         else f"{new} has this name already in {state}: nothing was changed" if is_same
          else f"{label} is now {new} in {state}")  # fmt: skip
 
 

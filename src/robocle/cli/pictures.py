@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import click
 
-from robocle._internal.wording import printable
+from robocle._internal.wording import listed, printable
 from robocle.cli.app import plural, print_error
 from robocle.cli.options import BoxOption
 from robocle.cli.output import activity, progress
@@ -219,7 +219,8 @@ def _lessons_of_folders(folders: list[Path]) -> list[Labelled]:
         pictures = pictures_in(folder)
         if not pictures:
             inner = sorted(each.name for each in folder.iterdir() if each.is_dir())
-            advice = f": teach {folder}, if {', '.join(inner[:3])} are labels" if inner else ""
+            are = "is a label" if len(inner) == 1 else "are labels"
+            advice = f": teach {folder}, if {listed(inner, 'other', 3)} {are}" if inner else ""
             raise ImageError(f"there is no picture of {folder.name!r} in {folder}{advice}")
         label = require_label(folder.name)
         lessons += [(path, label) for path in pictures]

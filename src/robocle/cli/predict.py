@@ -159,6 +159,7 @@ def _as_json(path: Path, found: "Prediction", top: int | None) -> str:
     names = [each.name for each in fields(found) if each.name != "confidences"]
     values: dict[str, Any] = {"picture": str(path), "verdict": found.verdict}
     values |= {name: getattr(found, name) for name in names}
+    values["unknown_probability"] = found.unknown_probability
     if top:
         values["top"] = dict(found.top(top))
     return in_json(values)

@@ -94,7 +94,7 @@ def teach(state: Path, what: tuple[str, ...], poor: "Poor", unreadable: Unreadab
             embedder = Embedder(learner.pipeline, "teaching")
             outcomes, interruption = _embedded(embedder, lessons, box, threads, unreadable)
             readable = _readable(lessons, outcomes, unreadable, interruption)
-            samples = _good_enough(readable, checks)
+            samples = _good_enough(readable, checks, state)
         except Interrupted as error:
             _end_interrupted(error, [], len(lessons), state)
         if not os.path.exists(state):  # it is created once there is something to teach
@@ -145,6 +145,8 @@ def _require_new_state(state: Path) -> None:
         raise StateError(f"{state} is the name of a picture: {ORDER}")
     if not os.path.isdir(state.parent):
         raise StateAccessError("write", state, f"there is no folder {state.parent}")
+    if not os.access(state.parent, os.W_OK):
+        raise StateAccessError("write", state, f"the folder {state.parent} is read-only")
 
 
 def _embedded(
@@ -190,14 +192,17 @@ def _readable(
 
 
 def _good_enough(
-    samples: "list[tuple[Labelled, Embedding]]", checks: "QualityGate"
+    samples: "list[tuple[Labelled, Embedding]]", checks: "QualityGate", state: Path
 ) -> "list[tuple[Labelled, Embedding]]":
     """Print the faults of pictures, and return those to teach: see --poor.
+
+    If all of them repeat others, as when a folder is taught twice, print what reverts that.
 
     Raises:
         QualityError: A picture is refused, or all of them are left out.
     """
     kept = []
+    repeats = 0
     for (path, label), embedding in samples:
         try:
             found = checks.check(embedding.complaints, embedding.values, label)
@@ -206,10 +211,16 @@ def _good_enough(
         skipped = "skipped: " if found and checks.skips_poor else ""
         for complaint in found:
             print_error(f"{skipped}{path}: {complaint}")
+        repeats += any(complaint.kind == "duplicate" for complaint in found)
         if not skipped:
             kept.append(((path, label), embedding))
     if not kept and samples:
         raise QualityError("none of the pictures is good enough: nothing was taught", found)
+    if 1 < repeats == len(kept):
+        print_error(
+            f"all {repeats} pictures repeat others: `robocle undo {state}` reverts this command, "
+            "and --poor skip leaves such pictures out"
+        )
     return kept
 
 

@@ -77,8 +77,10 @@ def watch(state: Path, camera: str | None, as_json: bool, every: float, changes:
         broker = Broker.parse(mqtt, os.environ.get(PASSWORD_VARIABLE, ""), mqtt_ca)
         device = Device(name or state.stem, topic_prefix, discovery_prefix, label_sensors, image)
         if forget_discovery:
-            removed = plural(forget(broker, device), "message")
-            return echo(f"removed {removed} of the camera {device.name} from {broker}")
+            removed = forget(broker, device)
+            hint = "" if removed else ": check --name and the prefixes"
+            what = f"{plural(removed, 'message')} of the camera {device.name}"
+            return echo(f"removed {what} from {broker}{hint}")
         publishing = partial(Publisher, broker, device)
     if finder and box:
         raise click.UsageError("--finder looks at the whole frame: leave out --box")

@@ -97,7 +97,8 @@ def _find(name: str) -> Path:
         return Path(name)
     known = experiment_names()
     if name not in known:
-        raise SpecError(f"no experiment {name!r}: {suggestion(name, known)}, or give a .toml file")
+        advice = f"{suggestion(name, known)} (one of your own is given as its .toml file)"
+        raise SpecError(f"no experiment {name!r}: {advice}")
     return known[name]
 
 

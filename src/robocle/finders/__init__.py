@@ -9,7 +9,9 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from robocle.errors import SpecError
 from robocle.registry import Registry
+from robocle.spec import parse_spec
 from robocle.types import Pixels
 
 Corners = NDArray[np.float64]
@@ -62,4 +64,7 @@ def finder(spec: str) -> Finder:
         SpecError: The name or an option is unknown.
         FinderError: The finder cannot be loaded.
     """
+    name = parse_spec(spec).name
+    if name.endswith(".onnx") and name not in FINDERS.names():
+        raise SpecError(f"unknown finder {name!r}: write onnx:{spec}")
     return FINDERS.build(spec)

@@ -214,8 +214,11 @@ async def created_like(server: Server, path: FilePath) -> None:
     """
     found: dict[str, Parts] = {}
     async with connected(server, OPERATOR) as log:
-        info = await log.info(subjects=server.subject("hello"))
-        for subject in info.state.subjects or {}:
+        subjects: dict[str, int] = {}
+        with suppress(FleetError):  # nobody has joined it yet
+            info = await log.info(subjects=server.subject("hello"))
+            subjects = info.state.subjects or {}
+        for subject in subjects:
             kind = subject.split(".")[2]
             message = None if kind in found else await log.message(subject=subject)
             parts = read_hello(message.payload) if message else None
@@ -224,7 +227,8 @@ async def created_like(server: Server, path: FilePath) -> None:
     if len(found) != 1:
         has = "robots with several kinds of parts" if found else "no robots yet"
         raise FleetError(
-            f"there is no state {path}, and {server.fleet} has {has}: teach a first picture"
+            f"there is no state {path}, and the fleet {server.fleet} has {has}: teach {path} a "
+            "first picture, then join"
         )
     (parts,) = found.values()
     State.open(path, lambda: dict(vars(parts))).close()

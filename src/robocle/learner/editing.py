@@ -219,8 +219,10 @@ def remove(learned: Learned, ids: Iterable[str]) -> None:
             _relabel(learned, f"removing {plural(len(found), 'picture')}", None, "id", found)
 
 
-def _whole_id(start: str, all_ids: list[str]) -> str:
+def _whole_id(start: object, all_ids: list[str]) -> str:
     """Return the id that begins with these digits."""
+    if not isinstance(start, str):  # a list of ids, or a sample
+        raise UnknownSampleError(start)
     found = [id for id in all_ids if id.startswith(start)] if start else []
     if len(found) != 1 and start not in all_ids:
         raise UnknownSampleError(start, len(found))

@@ -4,10 +4,12 @@ A page is an HTML file that needs no other file, with its plots and pictures ins
 extends templates/base.html.j2, which holds the style.
 """
 
+import os
 from pathlib import Path
 from typing import Any
 
 import robocle
+from robocle._internal.files import is_writable
 from robocle.errors import MissingExtraError, RobocleError
 from robocle.reports.tables import cell_parts
 
@@ -32,12 +34,14 @@ def require_page_path(path: Path) -> None:
 
     Raises:
         RobocleError: The name does not end in .html, which prevents replacing another file by
-            mistake, or the folder does not exist.
+            mistake, or the folder does not exist or cannot be written.
     """
     if path.suffix.lower() not in (".html", ".htm"):
         raise RobocleError(f"cannot write a page to {path}: give --out a name that ends in .html")
     if not path.absolute().parent.is_dir():
         raise RobocleError(f"cannot write {path}: there is no folder {path.parent}")
+    if not (is_writable(path) and os.access(path.absolute().parent, os.W_OK)):
+        raise RobocleError(f"cannot write {path}: it or its folder is read-only")
 
 
 def render_page(name: str, **values: Any) -> str:

@@ -204,7 +204,7 @@ class Change:
         steps = self.state.steps()
         step = next((each for each in steps if each.id == id), None)
         if step is None:
-            raise NothingToUndoError("undo")
+            raise NothingToUndoError("undo", id)
         later = self.execute(
             """SELECT max(step) FROM changes WHERE merged = 1 AND step = ?1 OR step > ?1 AND
             sample IN (SELECT sample FROM changes WHERE step = ?1)

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
@@ -18,9 +18,10 @@ from starlette.routing import Route, WebSocketRoute
 import robocle
 from robocle import errors
 from robocle.errors import QualityError, RobocleError, StateError
+from robocle.spec import suggestion
 from robocle.web.answers import Complaint, Refusal
 from robocle.web.live import live
-from robocle.web.requests import RequestError, fault
+from robocle.web.requests import Parameters, RequestError, fault
 from robocle.web.routes import api
 from robocle.web.security import AllowedHosts, Security
 from robocle.web.service import Service
@@ -38,6 +39,7 @@ KINDS = {
 }
 STATUSES: tuple[tuple[type[RobocleError], int], ...] = (
     (errors.UnknownLabelError, 404),
+    (errors.UnknownSampleError, 404),
     (errors.NothingTaughtError, 409),
     (errors.NothingToUndoError, 409),
     (errors.NotLastStepError, 409),
@@ -116,13 +118,29 @@ async def _robocle_error(request: Request, error: Exception) -> Response:
 async def _value_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
     first = error.errors()[0]
-    advice = f": add ?{first['loc'][-1]}=... to the address" if first["type"] == "missing" else ""
+    name, advice = str(first["loc"][-1]), ""
+    if first["type"] == "missing":
+        advice = f": add ?{name}=... to the address"
+    elif first["type"] == "extra_forbidden":
+        advice = f": {suggestion(name, _parameters(request.scope['endpoint']))}"
     return JSONResponse({"error": fault(first) + advice}, 400)
+
+
+def _parameters(endpoint: Callable[..., Any]) -> list[str]:
+    """Return the names that the address of a request may have."""
+    kinds = [each for each in get_type_hints(endpoint).values() if isinstance(each, type)]
+    return [name for each in kinds if issubclass(each, Parameters) for name in each.model_fields]
 
 
 async def _http_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    return JSONResponse({"error": error.detail}, error.status_code, error.headers)
+    path = repr(request.scope["path"][:100])
+    reasons = {
+        404: f"there is no address {path}: /api/v1/openapi.json lists those that there are",
+        405: f"{path} does not take {request.method}: send {(error.headers or {}).get('Allow')}",
+    }
+    reason = reasons.get(error.status_code, error.detail)
+    return JSONResponse({"error": reason}, error.status_code, error.headers)
 
 
 def _page_routes() -> list[Route]:

@@ -7,6 +7,7 @@ format and size are read from its header.
 
 import asyncio
 import io
+import re
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import IO, Annotated, Any, Literal, TypeVar
@@ -21,6 +22,7 @@ from robocle.classifiers.labels import MAX_LABEL_LENGTH
 from robocle.errors import ImageError, RobocleError
 from robocle.images.opening import opened
 from robocle.learner.finding import MOST_BOXES
+from robocle.spec import suggestion
 
 MAX_FRAME_BYTES = 2_000_000
 """The largest message over the WebSocket. A frame of the page has about 20 kB."""
@@ -95,24 +97,26 @@ BoxInQuery = Annotated[
 Rate = Annotated[float | None, BeforeValidator(_rate), WithJsonSchema({"anyOf": RATES})]
 Source = Annotated[Literal["camera"] | None, WithJsonSchema({"enum": ["camera"]})]
 Label = Annotated[str, Field(json_schema_extra={"minLength": 1, "maxLength": MAX_LABEL_LENGTH})]
-STEP = (
-    "The id of the step that is expected, as in the answer to a change, in `steps` or in `undone`. "
-    "If it is not the next one, because another program changed the state, nothing is changed."
-)
-Step = Annotated[
-    str | None, WithJsonSchema({"type": "string", "maxLength": 1000}), Query(description=STEP)
-]
-
 EarlierStep = Annotated[
     str, Field(json_schema_extra={"minLength": 1, "maxLength": 1000}), Query(description="Its id.")
 ]
 
 
-class _Query(BaseModel):
-    model_config = ConfigDict(use_attribute_docstrings=True)
+class Parameters(BaseModel):
+    """The values in the address of a request. A misspelt one must not count as left out."""
+
+    model_config = ConfigDict(use_attribute_docstrings=True, extra="forbid")
 
 
-class _OfPicture(_Query):
+class Expected(Parameters):
+    """Which step is to be undone or redone."""
+
+    step: Annotated[str | None, WithJsonSchema({"type": "string", "maxLength": 1000})] = None
+    """The id of the step that is expected, as in the answer to a change, in `steps` or in `undone`.
+    If it is not the next one, because another program changed the state, nothing is changed."""
+
+
+class _OfPicture(Parameters):
     source: Source = None
     """`camera` for the newest frame of the robot's camera; no body then."""
 
@@ -159,7 +163,7 @@ class Search(_OfPicture):
     """As in `predict`."""
 
 
-class ToCheck(_Query):
+class ToCheck(Parameters):
     """How one picture is to be tested."""
 
     label: Label
@@ -169,7 +173,7 @@ class ToCheck(_Query):
 
 
 class _Strict(BaseModel):
-    model_config = ConfigDict(strict=True)
+    model_config = ConfigDict(strict=True, extra="forbid")
 
 
 class Forget(_Strict):
@@ -223,7 +227,10 @@ def from_json(model: type[Model], content: bytes, advice: str) -> Model:
     try:
         return model.model_validate_json(content)
     except ValidationError as error:
-        raise RequestError(400, f"{fault(error.errors()[0])}: {advice}") from error
+        first = error.errors()[0]
+        if first["type"] == "extra_forbidden":
+            advice = suggestion(str(first["loc"][-1]), model.model_fields)
+        raise RequestError(400, f"{fault(first)}: {advice}") from error
 
 
 def fault(error: Mapping[str, Any]) -> str:
@@ -238,10 +245,13 @@ def fault(error: Mapping[str, Any]) -> str:
     name, given = (names or ["the JSON"])[0], error["input"]
     if error["type"] == "missing":
         return f"{name} is missing"
+    if error["type"] == "extra_forbidden":
+        return f"there is no {name[:40]!r}"
     if error["type"] == "json_invalid":
         return "this is not JSON"
-    said = str(error["msg"]).removeprefix("Value error, ").partition(", unable")[0]
-    said = said.replace("Input should", "must").replace("String should", "must")
+    said = str(error["msg"]).removeprefix("Value error, ")
+    said = said.partition(", unable")[0].partition(" after validation")[0]
+    said = re.sub("^(Input|String|List) should", "must", said)
     if said.startswith(name):  # an error of our own, which says all
         return said[:MAX_FAULT_LENGTH]
     if not said.startswith("must"):
@@ -262,9 +272,13 @@ async def body_of(
         file: What the body is written to; None for memory.
 
     Raises:
-        RequestError: It is too large, or takes too long.
+        RequestError: It is too large, takes too long, or is a form with a file in it.
     """
     service = request.app.state.service
+    if request.headers.get("content-type", "").startswith("multipart/"):
+        raise RequestError(
+            422, "the body is a form: send the file alone, as in curl --data-binary @mug.jpg"
+        )
     announced = request.headers.get("content-length", "0")
     if announced.isdigit() and (len(announced) > 18 or int(announced) > most):
         raise _too_large(most)

@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
-from typing import Annotated, Any
+from typing import Annotated, Any, get_origin
 
 from fastapi import APIRouter, Depends, Query
 from prometheus_client import generate_latest
@@ -172,15 +172,15 @@ async def revert(service: Served, step: requests.EarlierStep) -> answers.Undone:
 
 
 @api.post("/api/v1/undo")
-async def undo(service: Served, step: requests.Step = None) -> answers.Undone:
+async def undo(service: Served, given: Annotated[requests.Expected, Query()]) -> answers.Undone:
     """Undo the last step."""
-    return await service.change(partial(service.shared.undo, step))
+    return await service.change(partial(service.shared.undo, given.step))
 
 
 @api.post("/api/v1/redo")
-async def redo(service: Served, step: requests.Step = None) -> answers.Redone:
+async def redo(service: Served, given: Annotated[requests.Expected, Query()]) -> answers.Redone:
     """Redo the step that was undone last."""
-    return await service.change(partial(service.shared.redo, step))
+    return await service.change(partial(service.shared.redo, given.step))
 
 
 @api.post("/api/v1/check", openapi_extra=PICTURE)
@@ -264,6 +264,9 @@ async def _uploaded(request: Request) -> AsyncIterator[bytes]:
 
 
 async def _json_of(request: Request, model: type[requests.Model]) -> requests.Model:
-    wanted = ", ".join(f'"{name}": "..."' for name in model.model_fields)
+    wanted = ", ".join(
+        f'"{name}": ["..."]' if get_origin(field.annotation) is list else f'"{name}": "..."'
+        for name, field in model.model_fields.items()
+    )
     async with requests.body_of(request, requests.MAX_JSON_BYTES) as body:
         return requests.from_json(model, body.read(), f"send {{{wanted}}}")

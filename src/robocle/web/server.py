@@ -22,10 +22,10 @@ from urllib.parse import quote, urlsplit
 
 import uvicorn
 
-from robocle._internal.files import file_identity
-from robocle.errors import RobocleError
+from robocle._internal.files import file_identity, is_writable
+from robocle.errors import RobocleError, StateError
 from robocle.learner import Learner
-from robocle.profiles import DEFAULT_PROFILE, ProfileName
+from robocle.profiles import DEFAULT_PROFILE, ProfileName, profile
 from robocle.recognition import DEFAULT_RATE
 from robocle.web.app import create_app
 from robocle.web.certificate import certificate, own_address
@@ -86,7 +86,10 @@ def serve(path: Path, settings: Settings, tell: Callable[[str], None]) -> None:
     with ExitStack() as stack:
         listener = stack.enter_context(_listening(settings.host, settings.port))
         pem = certificate(settings.host) if settings.https else None
+        is_new = not os.path.exists(path)
         learner = stack.enter_context(Learner.open(path, profile=settings.profile))
+        if not is_new and settings.profile != DEFAULT_PROFILE:
+            _require_profile(learner, path, settings.profile)
         learner.finder = settings.finder or None
         opened = file_identity(path)
         camera = RobotCamera(settings.camera) if settings.camera else None
@@ -105,6 +108,17 @@ def serve(path: Path, settings: Settings, tell: Callable[[str], None]) -> None:
     tell("stopped; everything that was taught is saved" if file_identity(path) == opened else
          f"stopped; {path} was deleted or replaced meanwhile, so what was taught before is not in "
          "it")  # fmt: skip
+
+
+def _require_profile(learner: Learner, path: Path, name: ProfileName) -> None:
+    """Require that a state that exists has the parts of a profile that was asked for."""
+    wanted, has = profile(name), learner.parts
+    for part in ("backbone", "prediction_views"):
+        if getattr(wanted, part) != getattr(has, part):
+            raise StateError(
+                f"{path} exists and keeps its parts, which are not those of the profile {name}: "
+                "leave out --profile, or start a new state"
+            )
 
 
 def require_token(token: str) -> str:
@@ -219,6 +233,8 @@ def _address(settings: Settings, port: int, token: str) -> str:
 
 def _started(address: str, path: Path, settings: Settings, tell: Callable[[str], None]) -> None:
     tell(f"teach {path.name} at {address}")
+    if not is_writable(path):
+        tell(f"{path.name} is read-only: it recognises, and cannot be taught")
     if settings.https:
         tell("the browser warns once, because the certificate is this machine's own: go on")
     elif not (settings.proxy or is_loopback(settings.host)):

@@ -295,7 +295,7 @@ export async function addName(name) {
   const problem = !wanted
     ? "Give it a name first."
     : wanted.toLowerCase() === "unknown"
-      ? "That is what I call objects that I don't know. Choose another name."
+      ? "That is what I call objects that I don't know. Choose another name, or press None of these."
       : "";
   error.hidden = !problem;
   error.textContent = problem;
