@@ -29,8 +29,8 @@ def peak():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
 
 with Bag(Path(sys.argv[1])) as bag:
-    for number, shot in enumerate(bag.shots(bag.image_topic(), "/label")):
-        assert abs(shot.seconds - number / 10) < 1e-6 and shot.label == str(number // 100)
+    for number, frame in enumerate(bag.frames(bag.image_topic(), "/label")):
+        assert abs(frame.seconds - number / 10) < 1e-6 and frame.label == str(number // 100)
         if number == int(sys.argv[2]):
             before = peak()
     print(number + 1, peak() - before)

@@ -25,24 +25,24 @@ def test_every_frame_comes_back_in_order_with_its_label(recording: Path) -> None
         assert bag.image_topic() == IMAGE_TOPIC
         assert bag.count(IMAGE_TOPIC) == 32
         assert bag.seconds == pytest.approx(3.1, abs=0.01)
-        shots = list(bag.shots(IMAGE_TOPIC, LABEL_TOPIC))
-    assert [shot.seconds for shot in shots] == pytest.approx([n / 10 for n in range(32)])
-    assert [shot.label for shot in shots[::8]] == ["mug", "clock", "umbrella", "mug"]
-    assert shots[9].picture == home_picture("clean/clock_01/1").read_bytes()
+        frames = list(bag.frames(IMAGE_TOPIC, LABEL_TOPIC))
+    assert [frame.seconds for frame in frames] == pytest.approx([n / 10 for n in range(32)])
+    assert [frame.label for frame in frames[::8]] == ["mug", "clock", "umbrella", "mug"]
+    assert frames[9].picture == home_picture("clean/clock_01/1").read_bytes()
 
 
 def test_a_single_file_of_a_bag_is_read_too(recording: Path, tmp_path: Path) -> None:
     (file,) = (each for each in recording.iterdir() if each.suffix in (".mcap", ".db3"))
     alone = shutil.copy(file, tmp_path / f"alone{file.suffix}")
     with Bag(Path(alone)) as bag:
-        assert len(list(bag.shots(bag.image_topic()))) == 32
+        assert len(list(bag.frames(bag.image_topic()))) == 32
 
 
 def test_intervals_say_what_the_frames_show(recording: Path, tmp_path: Path) -> None:
     path = tmp_path / "intervals.csv"
     path.write_text("start,end,label\n1.0,1.5,clock\n0,0.35,mug\n\n", "utf-8")
     with Bag(recording) as bag:
-        labels = [shot.label for shot in bag.shots(IMAGE_TOPIC, Intervals.read(path))]
+        labels = [frame.label for frame in bag.frames(IMAGE_TOPIC, Intervals.read(path))]
     assert labels == ["mug"] * 4 + [None] * 6 + ["clock"] * 5 + [None] * 17
 
 
@@ -94,15 +94,15 @@ def raw_bag(path: Path, **fields: Any) -> Path:
 
 def test_raw_images_are_read_in_their_encoding(tmp_path: Path) -> None:
     with Bag(raw_bag(tmp_path / "bag")) as bag:
-        (shot,) = bag.shots("/left/image_raw")
-    assert isinstance(shot.picture, np.ndarray)
-    assert np.array_equal(shot.picture, np.asarray(Image.open(home_picture("clean/mug_01/0"))))
+        (frame,) = bag.frames("/left/image_raw")
+    assert isinstance(frame.picture, np.ndarray)
+    assert np.array_equal(frame.picture, np.asarray(Image.open(home_picture("clean/mug_01/0"))))
 
 
 def test_an_image_that_cannot_be_used_is_part_of_the_shot(tmp_path: Path) -> None:
     with Bag(raw_bag(tmp_path / "bag", encoding="32FC1")) as bag:
-        (shot,) = bag.shots("/left/image_raw")
-    assert isinstance(shot.picture, ImageError)
+        (frame,) = bag.frames("/left/image_raw")
+    assert isinstance(frame.picture, ImageError)
 
 
 def test_the_topic_must_be_given_if_there_are_several(tmp_path: Path, refusal: Refusal) -> None:
@@ -111,7 +111,7 @@ def test_the_topic_must_be_given_if_there_are_several(tmp_path: Path, refusal: R
         assert "/left/image_raw (1), /right/image_raw (1)" in message
         assert "/up" in refusal(DataError, lambda: bag.image_topic("/up"))
         assert bag.image_topic("/right/image_raw") == "/right/image_raw"
-        assert "/what" in refusal(DataError, lambda: list(bag.shots("/left/image_raw", "/what")))
+        assert "/what" in refusal(DataError, lambda: list(bag.frames("/left/image_raw", "/what")))
 
 
 def test_a_bag_that_is_missing_or_damaged_is_one_line(
@@ -131,7 +131,7 @@ def test_a_bag_that_is_missing_or_damaged_is_one_line(
 
     def read() -> None:
         with Bag(cut) as bag:
-            list(bag.shots(IMAGE_TOPIC))
+            list(bag.frames(IMAGE_TOPIC))
 
     repair = {".mcap": f"mcap recover '{file}'", ".db3": f"sqlite3 '{file}' .recover"}[file.suffix]
     assert repair in refusal(DataError, read)
@@ -166,8 +166,8 @@ from peak_memory import peak_megabytes
 from robocle.bags import Bag
 
 with Bag(Path(sys.argv[1])) as bag:
-    shots = bag.shots(bag.image_topic(), "/label")
-    for number, shot in enumerate(shots):
+    frames = bag.frames(bag.image_topic(), "/label")
+    for number, frame in enumerate(frames):
         if number == 500:
             before = peak_megabytes()
     print(number + 1, peak_megabytes() - before)

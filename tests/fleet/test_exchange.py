@@ -112,7 +112,7 @@ def test_in_any_order_all_states_become_equal(log: Log, seed: int) -> None:
         elif what == 4:
             learner.remove(learner.samples[rng.integers(len(learner.samples))].id)
         elif what == 5:
-            learner.set_look(str(rng.choice(labels)), ("", "#ff0000", "#00ff00")[rng.integers(3)])
+            learner.set_badge(str(rng.choice(labels)), ("", "#ff0000", "#00ff00")[rng.integers(3)])
         elif learner.undoable:
             learner.undo()
         if rng.random() < 0.3:
@@ -124,7 +124,7 @@ def test_in_any_order_all_states_become_equal(log: Log, seed: int) -> None:
     found = log.labels()
     assert found[0]
     assert found[0] == found[1] == found[2]
-    assert learners[0].looks == learners[1].looks == learners[2].looks
+    assert learners[0].badges == learners[1].badges == learners[2].badges
     assert all(are_close(scores(each), scores(learners[0]), 1e-6) for each in learners)
     before = len(log.messages)
     log.publish()
@@ -140,9 +140,9 @@ def test_what_is_shared_is_a_choice(log: Log) -> None:
     for learner in (everyone, kitchen, private, reader):
         teach(learner, "mug", 1, seed=20 + learner.version % 97)
         teach(learner, "passport", 1, seed=40 + learner.version % 97)
-    private.set_look("passport", "#ff0000")
+    private.set_badge("passport", "#ff0000")
     log.exchange()
-    assert everyone.looks == {}
+    assert everyone.badges == {}
     assert everyone.counts == {"own-everyone": 2, "mug": 3, "passport": 1, "own-private": 2}
     assert kitchen.counts == {"own-kitchen": 2, "mug": 3, "passport": 1}
     assert private.counts == {"own-everyone": 2, "own-private": 2, "mug": 3, "passport": 2}
@@ -157,33 +157,33 @@ def test_what_is_shared_is_a_choice(log: Log) -> None:
     assert kitchen.counts["own-everyone"] == 2
 
 
-def test_looks_are_shared_like_labels(log: Log) -> None:
+def test_badges_are_shared_like_labels(log: Log) -> None:
     first, second = log.robot("first"), log.robot("second")
     kitchen = log.robot("kitchen", labels=("mug",))
     log.exchange()
     good = len(log.messages)
-    first.set_look("own-first", "\N{HOT BEVERAGE}")
-    second.set_look("own-first", "#00ff00")
+    first.set_badge("own-first", "\N{HOT BEVERAGE}")
+    second.set_badge("own-first", "#00ff00")
     teach(first, "mug", 1, seed=30)
-    first.set_look("mug", "#ff0000")
+    first.set_badge("mug", "#ff0000")
     log.exchange()
-    looks = {"own-first": "#00ff00", "mug": "#ff0000"}  # of two, the later choice counts
-    assert first.looks == second.looks == looks
-    assert kitchen.looks == {"mug": "#ff0000"}
-    second.set_look("mug", "")
+    badges = {"own-first": "#00ff00", "mug": "#ff0000"}  # of two, the later choice counts
+    assert first.badges == second.badges == badges
+    assert kitchen.badges == {"mug": "#ff0000"}
+    second.set_badge("mug", "")
     log.exchange()
-    assert first.looks == second.looks == {"own-first": "#00ff00"}
-    assert kitchen.looks == {}
+    assert first.badges == second.badges == {"own-first": "#00ff00"}
+    assert kitchen.badges == {}
     log.pin(good)
     log.take()
-    assert first.looks == second.looks == {}
-    first.set_look("own-first", "#0000ff")  # after the pin: it stays, and waits
+    assert first.badges == second.badges == {}
+    first.set_badge("own-first", "#0000ff")  # after the pin: it stays, and waits
     log.exchange()
-    assert first.looks == {"own-first": "#0000ff"}
-    assert second.looks == {}
+    assert first.badges == {"own-first": "#0000ff"}
+    assert second.badges == {}
     log.pin(0)
     log.exchange()
-    assert first.looks == second.looks == {"own-first": "#0000ff"}
+    assert first.badges == second.badges == {"own-first": "#0000ff"}
     before = len(log.messages)
     log.publish()
     assert len(log.messages) == before

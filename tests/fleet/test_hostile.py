@@ -21,9 +21,9 @@ from robocle.fleet.log import PATIENCE, Log
 from robocle.fleet.messages import (
     Decision,
     Received,
+    badge_id,
     decision_message,
     fingerprint,
-    look_id,
     sample_message,
     written,
 )
@@ -95,20 +95,20 @@ HOSTILE = {
 }  # fmt: skip
 
 
-LOOK = decision_message(Decision((look_id("mug"),), "#ff0000", 5))
+BADGE = decision_message(Decision((badge_id("mug"),), "#ff0000", 5))
 HOSTILE_DECISIONS = {
     "nothing": b"",
     "no ids": written({"label": "mug", "decided": 5}),
     "half an id": written({"label": "mug", "decided": 5}, bytes(24)),
     "more ids than a message has": written({"label": "mug", "decided": 5}, bytes(16 * 4097)),
     "no label": written({"decided": 5}, bytes(16)),
-    "a look that is a text": changed(LOOK, look="mug"),
-    "a look that is a number": changed(LOOK, look=7),
-    "no look": changed(LOOK, look=None),
-    "a look of no label": changed(LOOK, label=None),
-    "the look of a control sequence": changed(LOOK, label="\x1b[2J"),
-    "a look without a time": changed(LOOK, decided=0),
-    "a look of the year 9999": changed(LOOK, decided=2**60),
+    "a badge that is a text": changed(BADGE, badge="mug"),
+    "a badge that is a number": changed(BADGE, badge=7),
+    "no badge": changed(BADGE, badge=None),
+    "a badge of no label": changed(BADGE, label=None),
+    "the badge of a control sequence": changed(BADGE, label="\x1b[2J"),
+    "a badge without a time": changed(BADGE, decided=0),
+    "a badge of the year 9999": changed(BADGE, decided=2**60),
 }
 KINDS = {
     **{f"sample: {name}": ("sample", each) for name, each in HOSTILE.items()},
@@ -127,7 +127,7 @@ def test_a_hostile_message_is_refused_in_a_line(name: str, state: Path) -> None:
     exchange.close()
     with Learner.edit(state) as learner:
         assert learner.counts == {"mug": 3}
-        assert learner.looks == {}
+        assert learner.badges == {}
 
 
 def test_the_first_message_does_not_decide_the_width(lite0: Backbone, tmp_path: Path) -> None:
@@ -145,7 +145,7 @@ def test_2000_random_messages_do_no_harm(state: Path) -> None:
     rng = np.random.default_rng(0)
     exchange = Exchange(state, Sharing())
     decision = written({"label": "x", "decided": 5}, bytes(32))
-    seeds = [SAMPLE, written({"sequence": 3}), decision, LOOK]
+    seeds = [SAMPLE, written({"sequence": 3}), decision, BADGE]
     before = labels_of(state)
     for number in range(2000):
         payload = bytearray(seeds[rng.integers(4)])

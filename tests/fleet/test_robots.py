@@ -69,8 +69,8 @@ def test_three_robots_learn_from_each_other(states: list[Path], tmp_path: Path) 
             learners[0].rename("pan", "mug")  # joins two labels, for all
             everything.rename("pan", "mug")
             wait_until_all(states, lambda counts: counts.get("mug") == 6, "joined labels")
-            learners[2].set_look("mug", "#ff0000")
-            wait_for(lambda: all(each.looks == {"mug": "#ff0000"} for each in learners), "a look")
+            learners[2].set_badge("mug", "#ff0000")
+            wait_for(lambda: all(each.badges == {"mug": "#ff0000"} for each in learners), "a badge")
             learners[1].forget("shoe")
             wait_until_all(states, lambda counts: "shoe" not in counts, "a label forgotten")
             learners[1].undo()
@@ -85,7 +85,7 @@ def test_three_robots_learn_from_each_other(states: list[Path], tmp_path: Path) 
         assert log.count('taught "clock"') == 3
         assert 'decided on "mug" for 3' in log
         assert "removed 1 of" in log
-        assert 'chose the look "#ff0000" for "mug"' in log
+        assert 'chose the badge "#ff0000" for "mug"' in log
         erased = run("fleet", "erase", server.url, "--fleet", FLEET).stdout
         assert erased == f"erased 1 removed sample from the log of {FLEET}\n"
         new = tmp_path / "new.robocle"  # a robot that comes later

@@ -447,7 +447,7 @@ def test_what_was_taught_is_visible_and_repairable(tmp_path: Path, opened: Open)
         page.get_by_label("Join cup with").select_option("mug")
         page.get_by_role("button", name="Join", exact=True).click()
         expect(page.locator("#done-text")).to_have_text("cup is part of mug now")
-        user.choose("mug", "Look")
+        user.choose("mug", "Badge")
         page.get_by_label("Emoji of mug").fill("\N{HOT BEVERAGE}")
         page.get_by_role("button", name="Choose", exact=True).click()
         expect(user.row("mug").locator(".glyph")).to_have_text("\N{HOT BEVERAGE}")
@@ -460,7 +460,7 @@ def test_what_was_taught_is_visible_and_repairable(tmp_path: Path, opened: Open)
         before = _labels(server)
     with serving(tmp_path / "home.robocle") as again:
         assert _labels(again) == before
-        assert before[0]["look"] == "\N{HOT BEVERAGE}"
+        assert before[0]["badge"] == "\N{HOT BEVERAGE}"
 
 
 def test_a_server_that_is_killed_during_a_lesson_loses_nothing_and_the_page_goes_on(

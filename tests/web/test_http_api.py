@@ -310,7 +310,7 @@ def test_the_state_names_its_file_and_its_parts(taught: Api) -> None:
     assert state["parts"]["backbone"] == "efficientnet_lite0"
     assert state["undoable"] == 9
     assert state["labels"][0] == {
-        "label": "mug", "pictures": 3, "ready": False, "advice": "show 2 more", "look": ""
+        "label": "mug", "pictures": 3, "ready": False, "advice": "show 2 more", "badge": ""
     }  # fmt: skip
 
 
@@ -332,8 +332,8 @@ def test_what_was_taught_can_be_seen_and_repaired(api: Api, picture_of: PictureO
     assert (removed.status, removed.json["removed"]) == (200, 1)
     assert len(api.get("/api/v1/samples?label=mug").json["samples"]) == 3
     assert api.post("/api/v1/undo").json["undone"] == "removing 1 picture"
-    api.post_json("/api/v1/look", label="mug", look="\N{HOT BEVERAGE}")
-    assert api.get("/api/v1/labels").json["labels"][0]["look"] == "\N{HOT BEVERAGE}"
+    api.post_json("/api/v1/badge", label="mug", badge="\N{HOT BEVERAGE}")
+    assert api.get("/api/v1/labels").json["labels"][0]["badge"] == "\N{HOT BEVERAGE}"
     api.teach("pan", picture_of("pan"))
     reverted = api.post(f"/api/v1/revert?step={wrong}")
     assert reverted.json["undone"] == "teaching 'mug'"

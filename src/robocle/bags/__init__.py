@@ -7,8 +7,8 @@ reader of both formats, sqlite3 and MCAP.
 - `tally`: the labels of the frames, and how often these are recognised.
 """
 
-from robocle.bags.recording import Bag, Shot
+from robocle.bags.recording import Bag, BagFrame
 from robocle.bags.tally import Intervals, Tally
 from robocle.bags.writing import write_bag, write_video
 
-__all__ = ["Bag", "Intervals", "Shot", "Tally", "write_bag", "write_video"]
+__all__ = ["Bag", "BagFrame", "Intervals", "Tally", "write_bag", "write_video"]

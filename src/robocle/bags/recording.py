@@ -27,7 +27,7 @@ METADATA = "Expected metadata", "Invalid bag metadata", "Some database files are
 
 
 @dataclass(frozen=True)
-class Shot:
+class BagFrame:
     """One image of a bag."""
 
     seconds: float
@@ -86,7 +86,7 @@ class Bag:
         """Return the number of images of a topic."""
         return self._topics(IMAGES)[topic]
 
-    def shots(self, topic: str, labels: Intervals | str | None = None) -> Iterator[Shot]:
+    def frames(self, topic: str, labels: Intervals | str | None = None) -> Iterator[BagFrame]:
         """Yield the images of a topic in the order of time.
 
         Args:
@@ -110,7 +110,7 @@ class Bag:
                 continue
             seconds = (stamp - self._reader.start_time) / 1e9
             found = labels.at(seconds) if isinstance(labels, Intervals) else label
-            yield Shot(seconds, _picture(message), found)
+            yield BagFrame(seconds, _picture(message), found)
 
     def _messages(self, wanted: list[Any]) -> Iterator[tuple[Any, int, bytes]]:
         with _readable(self.path):

@@ -14,7 +14,7 @@ from robocle._internal.wording import listed
 from robocle.errors import LabelError, UnknownLabelError
 
 MAX_LABEL_LENGTH = 200
-MAX_LOOK_LENGTH = 16
+MAX_BADGE_LENGTH = 16
 LISTED = 10
 """How many labels a message lists."""
 JOINED = re.compile("(?<=[\u2000-\U0010ffff])\u200d(?=[\u2000-\U0010ffff])")
@@ -103,30 +103,30 @@ def plain_label(label: str) -> str:
     return str(label)  # numpy's texts, for example, are of a subclass
 
 
-def require_look(look: str) -> str:
-    """Return the look of a label.
+def require_badge(badge: str) -> str:
+    """Return the badge of a label.
 
     Args:
-        look: An emoji, or a colour such as "#2a6fdb"; empty for none.
+        badge: An emoji, or a colour such as "#2a6fdb"; empty for none.
 
     Raises:
         LabelError: It is something else.
 
-    >>> require_look("#2A6FDB"), require_look("\\N{HOT BEVERAGE}") != ""
+    >>> require_badge("#2A6FDB"), require_badge("\\N{HOT BEVERAGE}") != ""
     ('#2a6fdb', True)
-    >>> require_look("mug")
+    >>> require_badge("mug")
     Traceback (most recent call last):
-    robocle.errors.LabelError: a look is an emoji or a colour such as #2a6fdb, not 'mug'
+    robocle.errors.LabelError: a badge is an emoji or a colour such as #2a6fdb, not 'mug'
     """
-    if look == "":
+    if badge == "":
         return ""
-    found = plain_label(look)
+    found = plain_label(badge)
     if re.fullmatch("#[0-9a-fA-F]{6}", found):
         return found.lower()
     is_symbol = any(unicodedata.category(sign) in ("So", "Me") for sign in found)
-    if len(found) > MAX_LOOK_LENGTH or not is_symbol or any(map(str.isalpha, found)):
+    if len(found) > MAX_BADGE_LENGTH or not is_symbol or any(map(str.isalpha, found)):
         raise LabelError(
-            f"a look is an emoji or a colour such as #2a6fdb, not {found[:20]!r}", look
+            f"a badge is an emoji or a colour such as #2a6fdb, not {found[:20]!r}", badge
         )
     return found
 

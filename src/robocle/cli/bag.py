@@ -29,11 +29,11 @@ from robocle.cli.options import (
     with_parameters,
 )
 from robocle.cli.output import activity, box_text, echo, echo_above_bar, echo_lines, progress
-from robocle.cli.pictures import Shots, loaded_learner, point_out_similar
+from robocle.cli.pictures import UsedFrames, loaded_learner, point_out_similar
 from robocle.errors import DataError, NothingTaughtError, QualityError, RobocleError
 
 if TYPE_CHECKING:
-    from robocle.bags import Intervals, Shot
+    from robocle.bags import BagFrame, Intervals
     from robocle.bags.writing import Storage
     from robocle.images.quality import Poor
     from robocle.learner import Learner
@@ -97,12 +97,12 @@ def bag_teach(state: Path, path: Path, topic: str | None, label_topic: str | Non
     labels = _labels(label_topic, intervals)
     taught: Counter[str] = Counter()
     with Bag(path) as recording, stop_requests() as stop, ExitStack() as stack:
-        shots = Shots(recording, topic, labels, every)
-        frames = itertools.takewhile(lambda _: stop.received is None, shots.frames("teaching"))
+        used = UsedFrames(recording, topic, labels, every)
+        frames = itertools.takewhile(lambda _: stop.received is None, used.read("teaching"))
         is_new = not os.path.exists(state)
         learner = Learner() if is_new else stack.enter_context(Learner.open(state))
         before = learner.labels
-        lessons = _lessons(learner, shots, frames, most, poor, box)
+        lessons = _lessons(learner, used, frames, most, poor, box)
         try:
             # With refuse, nothing is taught before all frames are checked.
             lessons = iter(list(lessons) if poor == "refuse" else lessons)
@@ -118,13 +118,13 @@ def bag_teach(state: Path, path: Path, topic: str | None, label_topic: str | Non
         except RobocleError as error:
             raise DataError(f"{error}; {_reverted(taught, state)}") from error
         known = plural(len(learner.labels), "label")
-    shots.print_counts()
+    used.print_counts()
     for label in taught:
         point_out_similar(label, before, state)
     if stop.received:
         print_error(f"interrupted: {_reverted(taught, state)}")
         sys.exit(stop.received.exit_code)
-    if not shots.used:
+    if not used.count:
         raise DataError(NO_LABEL.format(path))
     if not taught:
         raise DataError(f"no frame of {path} could be taught")
@@ -140,24 +140,24 @@ def _reverted(taught: Counter[str], state: Path) -> str:
     )
 
 
-def _lessons(learner: "Learner", shots: Shots, frames: "Iterator[Shot]", most: int | None,
+def _lessons(learner: "Learner", used: UsedFrames, frames: "Iterator[BagFrame]", most: int | None,
              poor: "Poor", box: BoxOption) -> "Iterator[tuple[Embedding, str]]":  # fmt: skip
     """Yield the embeddings of the frames to teach, and their labels."""
     checks, chosen = learner.quality_gate(poor), Counter[str | None]()
-    wanted = (shot for shot in frames if most is None or chosen[shot.label] < most)
+    wanted = (frame for frame in frames if most is None or chosen[frame.label] < most)
     embed = partial(learner.embed_for_teaching, box=box)
-    for shot, embedding in shots.each(wanted, embed):
-        assert shot.label is not None
+    for frame, embedding in used.each(wanted, embed):
+        assert frame.label is not None
         try:
-            found = checks.check(embedding.complaints, embedding.values, shot.label)
+            found = checks.check(embedding.complaints, embedding.values, frame.label)
         except QualityError as error:
-            message = f"the frame at {shot.seconds:.2f} s: {error}"
+            message = f"the frame at {frame.seconds:.2f} s: {error}"
             raise QualityError(message, error.complaints) from error
         if found:
-            shots.note("skipped" if checks.skips_poor else "poor", shot, found[0])
+            used.note("skipped" if checks.skips_poor else "poor", frame, found[0])
         if not (found and checks.skips_poor):
-            chosen[shot.label] += 1
-            yield embedding, shot.label
+            chosen[frame.label] += 1
+            yield embedding, frame.label
 
 
 finder_option = click.option(
@@ -190,58 +190,58 @@ def bag_predict(state: Path, path: Path, topic: str | None, every: float, json_l
         raise click.UsageError("--box and --finder both say where to look: give one of them")
     learner = _loaded(state, finder)
     with Bag(path) as recording:
-        shots = Shots(recording, topic, None, every)
+        used = UsedFrames(recording, topic, None, every)
         if finder:
-            lines = _tracked(shots, learner, json_lines, false_accept)
+            lines = _tracked(used, learner, json_lines, false_accept)
         else:
-            lines = _recognised(shots, learner, json_lines, box, false_accept)
+            lines = _recognised(used, learner, json_lines, box, false_accept)
         for line in lines:
             echo_above_bar(line, err=False)
-    shots.print_counts()
+    used.print_counts()
 
 
-def _recognised(shots: Shots, learner: "Learner", json_lines: bool, box: BoxOption,
+def _recognised(used: UsedFrames, learner: "Learner", json_lines: bool, box: BoxOption,
                 false_accept: float) -> Iterator[str]:  # fmt: skip
     """Yield a line per frame."""
-    for shot, found, said in _announced(shots, learner, box, false_accept):
+    for frame, found, said in _announced(used, learner, box, false_accept):
         if json_lines:
             names = ("verdict", "label", "confidence", "nearest", "nothing", "unknown_probability")
             values = {name: getattr(found, name) for name in names}
             filtered = {"filtered": said.label, "filtered_verdict": said.verdict}
-            yield as_json({"seconds": round(shot.seconds, 3), **values, **filtered})
+            yield as_json({"seconds": round(frame.seconds, 3), **values, **filtered})
         else:
             label, steady = (in_words(each.label, each.verdict, each.nothing)
                              for each in (found, said))  # fmt: skip
-            yield "\t".join([f"{shot.seconds:.2f}", label, _probability(found), steady])
+            yield "\t".join([f"{frame.seconds:.2f}", label, _probability(found), steady])
 
 
 def _announced(
-    shots: Shots, learner: "Learner", box: BoxOption, false_accept: float
-) -> "Iterator[tuple[Shot, Prediction, Announcement]]":
+    used: UsedFrames, learner: "Learner", box: BoxOption, false_accept: float
+) -> "Iterator[tuple[BagFrame, Prediction, Announcement]]":
     """Yield frames with their predictions and what a filter announces."""
     from robocle.recognition.temporal_filter import TemporalFilter
 
     steady = TemporalFilter()
     predict = partial(learner.predict, false_accept=false_accept, box=box)
-    for shot, found in shots.each(shots.frames("recognising"), predict):
-        yield shot, found, steady.update(found)
+    for frame, found in used.each(used.read("recognising"), predict):
+        yield frame, found, steady.update(found)
 
 
 def _tracked(
-    shots: Shots, learner: "Learner", json_lines: bool, false_accept: float
+    used: UsedFrames, learner: "Learner", json_lines: bool, false_accept: float
 ) -> Iterator[str]:
     """Yield a line per object that is in view, in each frame."""
     from robocle.learner.tracking import Tracker
 
     tracker, find = Tracker(), partial(learner.find, false_accept=false_accept)
-    for shot, finds in shots.each(shots.frames("finding"), find):
+    for frame, finds in used.each(used.read("finding"), find):
         for each in tracker.update(finds):
             if json_lines:
-                yield as_json({"seconds": round(shot.seconds, 3), **each.as_values()})
+                yield as_json({"seconds": round(frame.seconds, 3), **each.as_values()})
                 continue
             said = each.announcement
             label = in_words(said.label, said.verdict, said.nothing)
-            fields = (f"{shot.seconds:.2f}", str(each.number), box_text(each.box), label)
+            fields = (f"{frame.seconds:.2f}", str(each.number), box_text(each.box), label)
             yield "\t".join([*fields, _probability(said)])
 
 
@@ -281,14 +281,14 @@ def bag_evaluate(state: Path, path: Path, topic: str | None, label_topic: str | 
     labels = _labels(label_topic, intervals)
     learner = _loaded(state, finder)
     with Bag(path) as recording:
-        shots = Shots(recording, topic, labels, every)
+        used = UsedFrames(recording, topic, labels, every)
         tally = Tally(learner.labels, recording.seconds)
-        for shot, found, said in _announced(shots, learner, box, false_accept):
-            assert shot.label is not None
+        for frame, found, said in _announced(used, learner, box, false_accept):
+            assert frame.label is not None
             is_decided = said.verdict != "undecided"
-            tally.add(shot.seconds, shot.label, predicted=found.label, announced=said.label,
+            tally.add(frame.seconds, frame.label, predicted=found.label, announced=said.label,
                       is_decided=is_decided)  # fmt: skip
-    shots.print_counts()
+    used.print_counts()
     if not tally.frames:
         raise DataError(NO_LABEL.format(path))
     if as_values:

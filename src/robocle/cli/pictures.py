@@ -17,7 +17,7 @@ from robocle.cli.output import activity, progress
 from robocle.errors import ImageError, LabelError
 
 if TYPE_CHECKING:
-    from robocle.bags import Bag, Intervals, Shot
+    from robocle.bags import Bag, BagFrame, Intervals
     from robocle.learner import Learner
 
 Result = TypeVar("Result")
@@ -258,7 +258,7 @@ def _similar_label(label: str, known: Iterable[str]) -> str | None:
     return None if label in known else similar_label(label, known)
 
 
-class Shots:
+class UsedFrames:
     """The frames of a bag that a command uses, and those that it skips."""
 
     def __init__(
@@ -267,41 +267,41 @@ class Shots:
         self._recording, self._topic = recording, recording.image_topic(topic)
         self._labels, self._every = labels, every
         self._noted: Counter[str] = Counter()
-        self.used = 0
+        self.count = 0
         """How many frames have a label that is used, or were to be recognised."""
 
-    def frames(self, title: str) -> "Iterator[Shot]":
+    def read(self, title: str) -> "Iterator[BagFrame]":
         """Yield the frames that can be read and have a label, if there are any labels."""
         count = self._recording.count(self._topic)
         last: dict[str | None, float] = {}
-        for shot in progress(self._recording.shots(self._topic, self._labels), title, count):
-            is_early = shot.seconds - last.get(shot.label, -float("inf")) < self._every - JITTER
-            if is_early or (self._labels and shot.label is None):
+        for frame in progress(self._recording.frames(self._topic, self._labels), title, count):
+            is_early = frame.seconds - last.get(frame.label, -float("inf")) < self._every - JITTER
+            if is_early or (self._labels and frame.label is None):
                 continue
-            last[shot.label] = shot.seconds
-            self.used += 1
-            if isinstance(shot.picture, ImageError):
-                self.note("skipped", shot, shot.picture)
+            last[frame.label] = frame.seconds
+            self.count += 1
+            if isinstance(frame.picture, ImageError):
+                self.note("skipped", frame, frame.picture)
             else:
-                yield shot
+                yield frame
 
     def each(
-        self, shots: "Iterable[Shot]", use: "Callable[[Any], Result]"
-    ) -> "Iterator[tuple[Shot, Result]]":
+        self, frames: "Iterable[BagFrame]", use: "Callable[[Any], Result]"
+    ) -> "Iterator[tuple[BagFrame, Result]]":
         """Yield frames with what a function returns for their pictures, if it can use them."""
-        for shot in shots:
+        for frame in frames:
             try:
-                found = use(shot.picture)
+                found = use(frame.picture)
             except ImageError as error:
-                self.note("skipped", shot, error)
+                self.note("skipped", frame, error)
             else:
-                yield shot, found
+                yield frame, found
 
-    def note(self, what: str, shot: "Shot", why: object) -> None:
+    def note(self, what: str, frame: "BagFrame", why: object) -> None:
         """Count a frame that is skipped or poor, and say why for the first ones."""
         self._noted[what] += 1
         if self._noted[what] <= LISTED:
-            print_error(f"the frame at {shot.seconds:.2f} s is {what}: {why}")
+            print_error(f"the frame at {frame.seconds:.2f} s is {what}: {why}")
 
     def print_counts(self) -> None:
         """Say how many frames were skipped or poor, if not all of them were named."""

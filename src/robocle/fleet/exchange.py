@@ -23,10 +23,10 @@ from robocle.fleet.messages import (
     Decision,
     Kind,
     Received,
+    badge_id,
     decision_message,
     fingerprint,
-    label_of_look,
-    look_id,
+    label_of_badge,
     read_decision,
     read_pin,
     read_sample,
@@ -96,7 +96,7 @@ class Exchange:
     def drafts(self) -> tuple[int, list[Draft]]:
         """Return the clock of the state, and what is to be published of the changes up to it."""
         clock, changed = self._changed_rows()
-        publish, _ = self.view.compared(changed + self._looks())
+        publish, _ = self.view.compared(changed + self._badges())
         drafts = self._drafted(self._reverted(changed) + publish)
         if any(row.fold for row in changed) and not self.sharing.read_only:
             drafts += [Draft(each, "decision") for each in self._folded.decisions()]
@@ -110,12 +110,12 @@ class Exchange:
             since = 0 if cursor > clock else cursor  # an older copy has replaced the file
             return clock, [Held(*values) for values in connection.execute(query, (since,))]
 
-    def _looks(self) -> list[Held]:
-        """Return the looks of labels."""
-        found = self.state.looks().items()
+    def _badges(self) -> list[Held]:
+        """Return the badges of labels."""
+        found = self.state.badges().items()
         return [
-            Held(look_id(label), look or None, decided, content=1, fold=None)
-            for label, (decided, look) in found
+            Held(badge_id(label), badge or None, decided, content=1, fold=None)
+            for label, (decided, badge) in found
         ]
 
     def _reverted(self, rows: Sequence[Held]) -> list[Held]:
@@ -148,7 +148,7 @@ class Exchange:
         unique = {row.id: row for row in rows}
         entries = self.known.entries(unique)
         for row in unique.values():
-            if label_of_look(row.id):
+            if label_of_badge(row.id):
                 drafts.append(Draft(Decision((row.id,), row.label, row.decided), "decision"))
             elif row.label is None or any(each.content for each in entries.get(row.id, ())):
                 decisions[row.decided, row.label].append(row.id)
@@ -283,7 +283,7 @@ class Exchange:
         """Bring the rows of samples in line with the log, and return which messages are needed."""
         with self.state.reading() as connection:
             held = [Held(*values) for values in found_by_id(connection, LIGHT, ids)]
-            held += [each for each in self._looks() if each.id in ids]
+            held += [each for each in self._badges() if each.id in ids]
         publish, follow = self.view.compared(held, ids)
         if publish:  # the change was published before the log was known
             with self.known.writing():
@@ -311,8 +311,8 @@ class Exchange:
             latest = max([0, *times, *(decided for _, (decided, _) in decisions)])
             change.now = max(change.now, min(latest, LATEST) + 1)
             for id, (decided, label) in decisions:
-                if about := label_of_look(id):
-                    change.set_look(about, label, decided)
+                if about := label_of_badge(id):
+                    change.set_badge(about, label, decided)
                     continue
                 if id not in held:
                     change.insert(rows[id]._replace(label=label, decided=decided))

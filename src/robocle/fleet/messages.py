@@ -1,4 +1,4 @@
-"""Messages: rows of the table of samples, decisions on their labels, and looks of labels.
+"""Messages: rows of the table of samples, decisions on their labels, and badges of labels.
 
 A message is one line of JSON, and bytes: the embedding of a sample, or the ids that a decision is
 about. It may come from anyone who may publish, so nothing in it is believed: it must satisfy what
@@ -19,7 +19,7 @@ from typing import Any, Literal, NamedTuple
 from numpy.typing import NDArray
 
 from robocle._internal.wording import one_line
-from robocle.classifiers.labels import plain_label, require_look
+from robocle.classifiers.labels import plain_label, require_badge
 from robocle.classifiers.samples import LARGEST
 from robocle.errors import FleetError
 from robocle.learner.pipeline import Parts
@@ -52,12 +52,12 @@ class Received(NamedTuple):
 
 @dataclass(frozen=True)
 class Decision:
-    """A decision on the label of samples, or on the look of a label."""
+    """A decision on the label of samples, or on the badge of a label."""
 
     ids: tuple[bytes, ...]
-    """Of the samples; or one `look_id`."""
+    """Of the samples; or one `badge_id`."""
     label: str | None
-    """The label, or the look. None removes the samples, or the look."""
+    """The label, or the badge. None removes the samples, or the badge."""
     decided: int
 
     @property
@@ -73,15 +73,15 @@ class Decision:
         return f"{which}-{self.decided}-{label}"
 
 
-def look_id(label: str) -> bytes:
-    """Return the id under which the look of a label is decided on, longer than that of a sample."""
+def badge_id(label: str) -> bytes:
+    """Return the id of the badge of a label in decisions, longer than that of a sample."""
     return bytes(ID) + label.encode()
 
 
-def label_of_look(id: bytes) -> str:
-    """Return the label whose look has an id; empty for the id of a sample.
+def label_of_badge(id: bytes) -> str:
+    """Return the label whose badge has an id; empty for the id of a sample.
 
-    >>> label_of_look(look_id("mug"))
+    >>> label_of_badge(badge_id("mug"))
     'mug'
     """
     return id[ID:].decode()
@@ -122,9 +122,9 @@ def sample_message(row: Row) -> bytes:
 
 def decision_message(decision: Decision) -> bytes:
     """Return the message about a decision."""
-    if label := label_of_look(decision.ids[0]):
-        look = decision.label or ""
-        return written({"label": label, "look": look, "decided": decision.decided})
+    if label := label_of_badge(decision.ids[0]):
+        badge = decision.label or ""
+        return written({"label": label, "badge": badge, "decided": decision.decided})
     head = {"label": decision.label, "decided": decision.decided}
     return written(head, b"".join(decision.ids))
 
@@ -199,9 +199,9 @@ def read_decision(payload: bytes) -> Decision:
     """
     head, body = read(payload)
     with _refusing("decision"):
-        if "look" in head:
-            look, about = require_look(head["look"]), look_id(plain_label(head["label"]))
-            return Decision((about,), look or None, _time(head["decided"]))
+        if "badge" in head:
+            badge, about = require_badge(head["badge"]), badge_id(plain_label(head["label"]))
+            return Decision((about,), badge or None, _time(head["decided"]))
         label = None if head["label"] is None else plain_label(head["label"])
         ids = tuple(body[at : at + ID] for at in range(0, len(body), ID))
         if not 0 < len(body) <= ID * MOST_IDS or len(ids[-1]) < ID:

@@ -135,8 +135,8 @@ def _described(message: Received) -> str:
     label = json.dumps(head.get("label"), ensure_ascii=False)[:200]
     if message.kind == "sample":
         return f"taught {label} {str(head.get('id'))[:8]}"
-    if "look" in head:
-        return f"chose the look {json.dumps(head['look'], ensure_ascii=False)[:50]} for {label}"
+    if "badge" in head:
+        return f"chose the badge {json.dumps(head['badge'], ensure_ascii=False)[:50]} for {label}"
     which = f"{len(body) // ID} of {body[:4].hex()}..."
     return f"removed {which}" if head.get("label") is None else f"decided on {label} for {which}"
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from robocle.fleet.membership import Entry, Membership
-from robocle.fleet.messages import EVERYONE, label_of_look
+from robocle.fleet.messages import EVERYONE, label_of_badge
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Sharing:
 
 
 class Held(NamedTuple):
-    """A row of the state, without its embedding; or the look of a label, in the same form."""
+    """A row of the state, without its embedding; or the badge of a label, in the same form."""
 
     id: bytes
     label: str | None
@@ -53,7 +53,7 @@ class Held(NamedTuple):
     @property
     def about(self) -> str | None:
         """The label by which it is shared or not."""
-        return label_of_look(self.id) or self.label
+        return label_of_badge(self.id) or self.label
 
 
 Follow = tuple[bytes, tuple[int, str], int | None]
@@ -82,7 +82,7 @@ class View:
             ),
             default=(0, ""),
         )
-        about = next((label_of_look(each.id) for each in entries), "") or found[1] or None
+        about = next((label_of_badge(each.id) for each in entries), "") or found[1] or None
         is_taken = self._sharing.takes(about) or any(each.own for each in entries)
         return found if is_taken else (0, "")
 
@@ -101,7 +101,7 @@ class View:
             row, known = held.get(id), entries.get(id, [])
             wanted = self.wanted(known)
             content = next((each.sequence for each in known if each.content), None)
-            content = 0 if label_of_look(id) else content
+            content = 0 if label_of_badge(id) else content
             if row is None:
                 if wanted[1]:
                     follow.append((id, wanted, content))

@@ -12,9 +12,9 @@ from robocle._internal.wording import plural
 from robocle.classifiers.labels import (
     UNKNOWN,
     never_taught,
+    require_badge,
     require_label,
     require_labels,
-    require_look,
     require_name,
     similar_label,
     spelling_of,
@@ -171,19 +171,19 @@ def rename(learned: Learned, label: str, new_label: str) -> None:
                 change.decide(new_label, "label IS NOT NULL AND label = ?", old)
                 change.did(what)
                 _require_usable(learned)
-                looks = learned.state.looks()
-                if old in looks and new_label not in looks:
-                    change.set_look(new_label, looks[old][1])
+                badges = learned.state.badges()
+                if old in badges and new_label not in badges:
+                    change.set_badge(new_label, badges[old][1])
 
 
-def set_look(learned: Learned, label: str, look: str) -> None:
-    """Choose the look of a label; see `Learner.set_look`."""
-    look = require_look(look)
+def set_badge(learned: Learned, label: str, badge: str) -> None:
+    """Choose the badge of a label; see `Learner.set_badge`."""
+    badge = require_badge(badge)
     with learned.guard:
         old = known(learned, label)
-        if learned.state.looks().get(old, (0, ""))[1] != look:
+        if learned.state.badges().get(old, (0, ""))[1] != badge:
             with learned.change() as change:
-                change.set_look(old, look)
+                change.set_badge(old, badge)
 
 
 def _relabel(

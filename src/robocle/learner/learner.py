@@ -588,30 +588,30 @@ class Learner:
         editing.rename(self._learned, label, new_label)
 
     @property
-    def looks(self) -> dict[str, str]:
+    def badges(self) -> dict[str, str]:
         """The emoji or colour that was chosen for labels, for programs that show them."""
-        chosen = self._learned.state.looks() if self._learned.state.is_open else {}
+        chosen = self._learned.state.badges() if self._learned.state.is_open else {}
         return {label: chosen[label][1] for label in self.labels if chosen.get(label, (0, ""))[1]}
 
-    def set_look(self, label: str, look: str) -> None:
-        """Choose how programs show a label. It is no step: to undo it, choose another look.
+    def set_badge(self, label: str, badge: str) -> None:
+        """Choose how programs show a label. It is no step: to undo it, choose another badge.
 
         Args:
             label: The label.
-            look: An emoji, or a colour such as "#2a6fdb"; empty for none.
+            badge: An emoji, or a colour such as "#2a6fdb"; empty for none.
 
         Raises:
             UnknownLabelError: The label was never taught.
-            LabelError: The look is something else.
+            LabelError: The badge is something else.
 
         Example:
             >>> learner = Learner(pooling="avg")
             >>> learner.teach_embedding([0.9, 0.1], "mug")
-            >>> learner.set_look("mug", "#2a6fdb")
-            >>> learner.looks
+            >>> learner.set_badge("mug", "#2a6fdb")
+            >>> learner.badges
             {'mug': '#2a6fdb'}
         """
-        editing.set_look(self._learned, label, look)
+        editing.set_badge(self._learned, label, badge)
 
     def merge(self, other: "Learner") -> None:
         """Add what another learner with the same parts was taught. This can be undone.

@@ -18,12 +18,12 @@ from typing import Any, Literal
 
 from numpy.typing import NDArray
 
-from robocle.classifiers.labels import plain_label, require_look
+from robocle.classifiers.labels import plain_label, require_badge
 from robocle.errors import NothingToUndoError, NotLastStepError
 from robocle.images.sketches import sketch
 from robocle.store.records import LATEST, MAX_TEXT, Row, Step, StepName, checked, packed
 from robocle.store.state import State, clock_of
-from robocle.store.tables import FORMAT_WITH_LOOKS, LOOKS, translated
+from robocle.store.tables import BADGES, FORMAT_WITH_BADGES, translated
 
 INSERT = f"INSERT OR REPLACE INTO samples VALUES ({','.join('?' * len(Row._fields))})"
 CONTENT = "pictures = ?, fold = ?, quality = ?, sketch = ?, crc = ?, bits = ?, embedding = ?"
@@ -185,9 +185,9 @@ class Change:
         """Make all steps permanent, and erase everything that was removed."""
         self.forget_steps("1")
         self.erases = "1"
-        if self.state.looks():
+        if self.state.badges():
             self.execute(
-                "DELETE FROM looks WHERE label NOT IN (SELECT label FROM samples WHERE label > '')"
+                "DELETE FROM badges WHERE label NOT IN (SELECT label FROM samples WHERE label > '')"
             )
         self._touch()
 
@@ -223,33 +223,33 @@ class Change:
         self.did(f"undoing {step.description}")
         return step
 
-    def set_look(self, label: str, look: str, decided: int | None = None) -> None:
-        """Decide on the look of a label.
+    def set_badge(self, label: str, badge: str, decided: int | None = None) -> None:
+        """Decide on the badge of a label.
 
         Args:
             label: The label.
-            look: An emoji, a colour, or nothing.
+            badge: An emoji, a colour, or nothing.
             decided: When that was decided; None for now, 0 if it never was.
         """
-        self.execute(LOOKS.replace("CREATE TABLE looks", "CREATE TABLE IF NOT EXISTS looks"))
-        self.execute(f"PRAGMA user_version = {FORMAT_WITH_LOOKS}")
-        values = self.decided if decided is None else decided, label, look
+        self.execute(BADGES.replace("CREATE TABLE badges", "CREATE TABLE IF NOT EXISTS badges"))
+        self.execute(f"PRAGMA user_version = {FORMAT_WITH_BADGES}")
+        values = self.decided if decided is None else decided, label, badge
         if decided == 0:
-            self.execute("DELETE FROM looks WHERE label = ?", (label,))
+            self.execute("DELETE FROM badges WHERE label = ?", (label,))
         else:
-            self.execute("INSERT OR REPLACE INTO looks VALUES (?, ?, ?)", values)
+            self.execute("INSERT OR REPLACE INTO badges VALUES (?, ?, ?)", values)
         self._touch()
 
-    def unite_looks(self, theirs: dict[str, tuple[int, str]]) -> None:
-        """Merge looks: of two, the later decision counts.
+    def unite_badges(self, theirs: dict[str, tuple[int, str]]) -> None:
+        """Merge badges: of two, the later decision counts.
 
         Args:
-            theirs: When each was decided, and the look, by label.
+            theirs: When each was decided, and the badge, by label.
         """
-        ours = self.state.looks()
-        for label, (decided, look) in theirs.items():
-            if (decided, look) > ours.get(label, (0, "")):
-                self.set_look(plain_label(label), require_look(look), decided)
+        ours = self.state.badges()
+        for label, (decided, badge) in theirs.items():
+            if (decided, badge) > ours.get(label, (0, "")):
+                self.set_badge(plain_label(label), require_badge(badge), decided)
 
     def _touch(self) -> None:
         """Mark a row as changed: by that, other programs notice a change of something else."""
@@ -291,7 +291,7 @@ class Change:
             self.now = max(self.now, (latest or 0) + 1)
             for values in connection.execute("SELECT * FROM samples WHERE decided OR fold > 0"):
                 self._unite(checked(values))
-            self.unite_looks(other.looks())
+            self.unite_badges(other.badges())
             ours = self.state.folds()
             for origin, fold in other.folds().items():
                 if fold > ours.get(origin, 0):

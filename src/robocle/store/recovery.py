@@ -54,7 +54,7 @@ def recovered(path: FilePath, like: Specs | None = None) -> tuple[State, list[st
     parts: dict[str, set[str]] = {}
     intact, broken = list[list[Any]](), list[list[Any]]()
     indexed: set[bytes] = set()
-    looks: dict[str, tuple[int, str]] = {}
+    badges: dict[str, tuple[int, str]] = {}
     for record in _records(content):
         kinds = list(map(type, record))
         if len(record) == WIDEST and kinds[:3] == [int, bytes, bytes]:
@@ -66,11 +66,11 @@ def recovered(path: FilePath, like: Specs | None = None) -> tuple[State, list[st
         elif kinds == [bytes, int] and len(record[0]) == 16:
             indexed.add(record[0])
         elif kinds == [int, str, str]:
-            looks[record[1]] = max(looks.get(record[1], (0, "")), (record[0], record[2]))
+            badges[record[1]] = max(badges.get(record[1], (0, "")), (record[0], record[2]))
         elif kinds[:2] == [str, str] and len(record) < 4:
             parts.setdefault(record[0], set()).add(record[1])
     with suppress(StateError), changing(state) as change:
-        change.unite_looks(looks)
+        change.unite_badges(badges)
     # The file has each part twice. Which one is damaged cannot be known.
     known = {name: found.pop() for name, found in parts.items() if len(found) == 1}
     known.pop("origin", None)

@@ -70,10 +70,10 @@ CREATE TABLE sums (
   PRIMARY KEY (origin, name)
 ) STRICT
 ;
-CREATE TABLE looks ( -- only in a file in which a look was chosen
+CREATE TABLE badges ( -- only in a file in which a badge was chosen
   decided INTEGER NOT NULL -- when
     CHECK (decided BETWEEN 1 AND 1 << 54),
   label TEXT PRIMARY KEY,
-  look TEXT NOT NULL -- an emoji, or a colour such as #2a6fdb; empty for none
+  badge TEXT NOT NULL -- an emoji, or a colour such as #2a6fdb; empty for none
 ) STRICT
 ;

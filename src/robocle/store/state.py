@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robocle._internal.files import file_identity, is_writable
-from robocle.classifiers.labels import plain_label, require_look
+from robocle.classifiers.labels import plain_label, require_badge
 from robocle.classifiers.samples import new_id
 from robocle.errors import InexactError, StateAccessError, StateError
 from robocle.store.records import (
@@ -340,18 +340,19 @@ class State:
         where = dict(other.query(folded))
         return any(where.get(id, origin) != origin for id, origin in self.query(folded))
 
-    def looks(self) -> dict[str, tuple[int, str]]:
-        """Return when the look of each label was decided, and the look.
+    def badges(self) -> dict[str, tuple[int, str]]:
+        """Return when the badge of each label was decided, and the badge.
 
         Raises:
             StateError: One is damaged.
         """
         with self.reading():
-            if not self.query("SELECT 1 FROM sqlite_master WHERE name = 'looks'"):
+            if not self.query("SELECT 1 FROM sqlite_master WHERE name = 'badges'"):
                 return {}
-            found = self.query("SELECT label, decided, look FROM looks")
+            found = self.query("SELECT label, decided, badge FROM badges")
             return {
-                plain_label(label): (decided, require_look(look)) for label, decided, look in found
+                plain_label(label): (decided, require_badge(badge))
+                for label, decided, badge in found
             }
 
     def steps(self, undone: int = 0, most: int = -1) -> list[Step]:

@@ -17,8 +17,8 @@ from robocle._internal.wording import one_line
 from robocle.errors import StateAccessError, StateError, StateLockedError
 from robocle.images.opening import HEAD, kind_of
 
-FORMAT, FORMAT_WITH_LOOKS = 6, 7
-"""A file gets the second when the first look is chosen; versions that know none refuse it."""
+FORMAT, FORMAT_WITH_BADGES = 6, 7
+"""A file gets the second when the first badge is chosen; versions that know none refuse it."""
 APPLICATION = 0x52424C45  # "RBLE"
 PAGE = 4096
 OLDEST = (3, 37)
@@ -31,10 +31,10 @@ BUSY_SECONDS = 20.0
 """How long a program waits for another one that is writing."""
 SCHEMA = Path(__file__).with_name("schema.sql").read_text("utf-8").split("\n;\n")[:-1]
 SCHEMA[0] = SCHEMA[0].partition("\n\n")[2]  # without what the file says about itself
-LOOKS = SCHEMA.pop()
+BADGES = SCHEMA.pop()
 RULES = {
     name: re.findall(r"CHECK \((.+)\)", statement)
-    for name, statement in (("samples", "".join(SCHEMA)), ("looks", LOOKS))
+    for name, statement in (("samples", "".join(SCHEMA)), ("badges", BADGES))
 }
 """What holds for every row of a table."""
 # A transaction ends when its journal is removed. EXTRA also flushes that removal, without which a
@@ -118,10 +118,10 @@ def require_header(path: Path) -> None:
         return  # it was empty before the power failed, and SQLite empties it again
     if head[:16] != b"SQLite format 3\0" or int.from_bytes(head[68:72]) != APPLICATION:
         raise _no_state(path, head)
-    if (version := int.from_bytes(head[60:64])) not in (FORMAT, FORMAT_WITH_LOOKS):
+    if (version := int.from_bytes(head[60:64])) not in (FORMAT, FORMAT_WITH_BADGES):
         raise StateError(
             f"{path} has state format {version}, and this robocle reads formats {FORMAT} and "
-            f"{FORMAT_WITH_LOOKS}: use the robocle version that wrote it"
+            f"{FORMAT_WITH_BADGES}: use the robocle version that wrote it"
         )
     if int.from_bytes(head[16:18]) != PAGE or head[18:21] != b"\1\1\0":
         raise damaged(path, "its header cannot be that of a state")
@@ -179,7 +179,7 @@ def require_tables(connection: sqlite3.Connection, path: object) -> None:
     query = "SELECT sql FROM sqlite_master WHERE sql IS NOT NULL OR type != 'index'"
     found = sorted(str(sql) for (sql,) in connection.execute(query).fetchmany(100))
     (version,) = connection.execute("PRAGMA user_version").fetchone()
-    if found != sorted([*SCHEMA, *[LOOKS] * (version == FORMAT_WITH_LOOKS)]):
+    if found != sorted([*SCHEMA, *[BADGES] * (version == FORMAT_WITH_BADGES)]):
         raise damaged(path, "its tables are not those of a state")
     # SQLite does not check the rules of a file that is only read, and does not name them.
     connection.execute("PRAGMA ignore_check_constraints = ON")
@@ -187,7 +187,7 @@ def require_tables(connection: sqlite3.Connection, path: object) -> None:
         raise damaged(path, problems[0])
     connection.execute("PRAGMA ignore_check_constraints = OFF")
     for table, rules in RULES.items():
-        if table == "looks" and LOOKS not in found:
+        if table == "badges" and BADGES not in found:
             continue
         query = f"SELECT {', '.join(f'min({rule})' for rule in rules)} FROM {table}"
         for rule, holds in zip(rules, connection.execute(query).fetchone(), strict=True):

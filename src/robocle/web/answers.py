@@ -67,15 +67,15 @@ class Label(_Answer):
     pictures: Count
     ready: bool
     advice: str
-    look: str = ""
+    badge: str = ""
     """the emoji or colour that was chosen for it"""
 
     @classmethod
-    def of(cls, label: str, pictures: int, found: LabelReadiness | None, look: str) -> "Label":
+    def of(cls, label: str, pictures: int, found: LabelReadiness | None, badge: str) -> "Label":
         """Return a label: ready if it was taught enough and is distinguished from the others."""
         ready = found is not None and found.pictures >= GOAL and found.is_ready
         words = advice(pictures, found)
-        return cls(label=label, pictures=pictures, ready=ready, advice=words, look=look)
+        return cls(label=label, pictures=pictures, ready=ready, advice=words, badge=badge)
 
 
 class Labels(_Answer):
@@ -109,9 +109,9 @@ class Knowledge(_Answer):
         """
         counts = learner.counts
         ready = {each.label: each for each in found.labels} if found else {}
-        looks = learner.looks
+        badges = learner.badges
         labels = [
-            Label.of(each, number, ready.get(each), looks.get(each, ""))
+            Label.of(each, number, ready.get(each), badges.get(each, ""))
             for each, number in counts.items()
         ]
         pairs = found.confusable if found else ()
@@ -260,11 +260,11 @@ class Removed(_Changed):
     removed: Count
 
 
-class Looks(_Answer):
-    """A look was chosen."""
+class Badges(_Answer):
+    """A badge was chosen."""
 
     label: str
-    look: str
+    badge: str
     version: Count
 
 

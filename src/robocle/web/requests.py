@@ -188,10 +188,10 @@ class Rename(Forget):
     new_label: str
 
 
-class Look(Forget):
+class Badge(Forget):
     """How programs show a label: an emoji, a colour such as #2a6fdb, or nothing."""
 
-    look: str
+    badge: str
 
 
 class Remove(_Strict):

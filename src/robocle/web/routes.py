@@ -144,11 +144,11 @@ async def remove(request: Request, service: Served) -> answers.Removed:
     return await service.change(partial(service.shared.remove, given.ids))
 
 
-@api.post("/api/v1/look", openapi_extra=_json(requests.Look))
-async def look(request: Request, service: Served) -> answers.Looks:
+@api.post("/api/v1/badge", openapi_extra=_json(requests.Badge))
+async def badge(request: Request, service: Served) -> answers.Badges:
     """Choose an emoji or a colour for a label."""
-    given = await _json_of(request, requests.Look)
-    return await service.change(partial(service.shared.set_look, given.label, given.look))
+    given = await _json_of(request, requests.Badge)
+    return await service.change(partial(service.shared.set_badge, given.label, given.badge))
 
 
 @api.post("/api/v1/forget", openapi_extra=_json(requests.Forget))

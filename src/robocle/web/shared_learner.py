@@ -155,10 +155,10 @@ class SharedLearner:
             self.learner.remove(*ids)
         return answers.Removed(removed=len(set(ids)), step=step.id, version=self._changed())
 
-    def set_look(self, label: str, look: str) -> answers.Looks:
+    def set_badge(self, label: str, badge: str) -> answers.Badges:
         """Choose an emoji or a colour for a label."""
-        self.learner.set_look(label, look)
-        return answers.Looks(label=label, look=look, version=self._changed())
+        self.learner.set_badge(label, badge)
+        return answers.Badges(label=label, badge=badge, version=self._changed())
 
     def forget(self, label: str) -> answers.Forgot:
         """Forget a label."""

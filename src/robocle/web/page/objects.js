@@ -47,11 +47,11 @@ function update(row, name, index) {
   const choose = row.querySelector(".choose");
   if (!choose) return; // it is being edited
   const glyph = choose.querySelector(".glyph");
-  const look = found?.look ?? "";
-  const isColour = look.startsWith("#");
-  say(glyph, isColour || !look ? firstSign(name).toUpperCase() : look);
-  glyph.style.background = isColour ? look : look ? "none" : `hsl(${hue(name)} 55% 30%)`;
-  glyph.style.color = look && !isColour ? "inherit" : isColour && isLight(look) ? "#000" : "#fff";
+  const badge = found?.badge ?? "";
+  const isColour = badge.startsWith("#");
+  say(glyph, isColour || !badge ? firstSign(name).toUpperCase() : badge);
+  glyph.style.background = isColour ? badge : badge ? "none" : `hsl(${hue(name)} 55% 30%)`;
+  glyph.style.color = badge && !isColour ? "inherit" : isColour && isLight(badge) ? "#000" : "#fff";
   const words = choose.querySelector("small");
   say(words, found ? found.advice : "hold the button to teach it");
   words.toggleAttribute("data-ready", Boolean(found?.ready));
@@ -77,7 +77,7 @@ function toggleMenu(name) {
       item("Rename", () => startRenaming(name)),
     );
     if (store.labels.length > 1) menu.append(item("Join with", () => startJoining(name)));
-    menu.append(item("Look", () => startLook(name)));
+    menu.append(item("Badge", () => startBadge(name)));
   }
   const remove = item(isTaught ? "Forget" : "Remove", () => (isTaught ? confirmForgetting(name) : removeAdded(name)));
   remove.className = "red";
@@ -178,24 +178,24 @@ async function rename(name, wanted) {
   showDone(joined ? `${name} is part of ${wanted} now` : `${name} is now ${wanted}`, step);
 }
 
-function startLook(name) {
-  const look = store.labels.find((each) => each.label === name)?.look ?? "";
-  const isColour = look.startsWith("#");
+function startBadge(name) {
+  const badge = store.labels.find((each) => each.label === name)?.badge ?? "";
+  const isColour = badge.startsWith("#");
   const emoji = make("input", {
-    value: isColour ? "" : look,
+    value: isColour ? "" : badge,
     maxLength: 16,
     placeholder: "An emoji, or",
     "aria-label": `Emoji of ${name}`,
   });
   const colour = make("input", {
     type: "color",
-    value: isColour ? look : "#2a6fdb",
+    value: isColour ? badge : "#2a6fdb",
     "aria-label": `Colour of ${name}`,
   });
   let picked = isColour;
   colour.addEventListener("input", () => ((picked = true), (emoji.value = "")));
   const chosen = () => emoji.value.trim() || (picked ? colour.value : "");
-  edit(name, [emoji, colour], "Choose", () => change("api/v1/look", { label: name, look: chosen() }));
+  edit(name, [emoji, colour], "Choose", () => change("api/v1/badge", { label: name, badge: chosen() }));
 }
 
 // The taught pictures of an object. No picture is kept, so what is known of each is shown.

@@ -4,7 +4,7 @@ const listeners = [];
 
 export const store = {
   client: 0,
-  labels: [], // {label, pictures, ready, advice, look}, as the server sends them
+  labels: [], // {label, pictures, ready, advice, badge}, as the server sends them
   added: [], // names that were typed but not taught yet
   confusable: [],
   unknown: 0, // pictures of what is none of the objects

@@ -1,4 +1,4 @@
-"""Looks of labels: kept, merged by the later decision, and no harm to files without them."""
+"""Badges of labels: kept, merged by the later decision, and no harm to files without them."""
 
 import sqlite3
 from contextlib import closing
@@ -25,61 +25,61 @@ def version_of(path: Path) -> int:
         return int(connection.execute("PRAGMA user_version").fetchone()[0])
 
 
-def test_a_look_is_kept_and_follows_its_label(tmp_path: Path) -> None:
+def test_a_badge_is_kept_and_follows_its_label(tmp_path: Path) -> None:
     path = tmp_path / "home.robocle"
     with taught(path, "mug", "pan") as learner, Learner.edit(path) as other:
-        assert (learner.looks, version_of(path)) == ({}, 6)
+        assert (learner.badges, version_of(path)) == ({}, 6)
         before = other.version
-        learner.set_look("mug", CUP)
-        assert (other.looks, other.version > before) == ({"mug": CUP}, True)
+        learner.set_badge("mug", CUP)
+        assert (other.badges, other.version > before) == ({"mug": CUP}, True)
         learner.rename("mug", "cup")
-        learner.set_look("pan", BLUE.upper())
-        for label, look, kind in (("mug", CUP, UnknownLabelError), ("pan", "pan", LabelError)):
+        learner.set_badge("pan", BLUE.upper())
+        for label, badge, kind in (("mug", CUP, UnknownLabelError), ("pan", "pan", LabelError)):
             with pytest.raises(kind):
-                learner.set_look(label, look)
+                learner.set_badge(label, badge)
         learner.save(tmp_path / "copy")
     with Learner.edit(path) as again, Learner.edit(tmp_path / "copy") as copy:
-        assert again.looks == copy.looks == {"cup": CUP, "pan": BLUE}
+        assert again.badges == copy.badges == {"cup": CUP, "pan": BLUE}
         again.forget("pan")
         again.purge()
-        again.set_look("cup", "")
-        assert again.looks == {}
+        again.set_badge("cup", "")
+        assert again.badges == {}
     with closing(sqlite3.connect(path)) as connection:
-        assert connection.execute("SELECT label FROM looks").fetchall() == [("cup",)]
+        assert connection.execute("SELECT label FROM badges").fetchall() == [("cup",)]
     assert version_of(path) == 7
 
 
-def test_of_two_looks_the_later_decision_counts_in_any_order(tmp_path: Path) -> None:
+def test_of_two_badges_the_later_decision_counts_in_any_order(tmp_path: Path) -> None:
     with taught(tmp_path / "one", "mug") as one, taught(tmp_path / "two", "mug") as two:
-        one.set_look("mug", CUP)
-        two.set_look("mug", BLUE)
+        one.set_badge("mug", CUP)
+        two.set_badge("mug", BLUE)
         one.merge(two)
         two.merge(one)
-        assert one.looks == two.looks == {"mug": BLUE}
+        assert one.badges == two.badges == {"mug": BLUE}
 
 
 @pytest.mark.parametrize(
     "row", [(1, "mug", "<script>"), (0, "mug", CUP), (1 << 60, "mug", CUP), (1, "a\nb", CUP)]
 )
-def test_a_look_that_cannot_be_is_damage(row: tuple[int, str, str], tmp_path: Path) -> None:
+def test_a_badge_that_cannot_be_is_damage(row: tuple[int, str, str], tmp_path: Path) -> None:
     path = tmp_path / "home.robocle"
     with taught(path, "mug") as learner:
-        learner.set_look("mug", CUP)
+        learner.set_badge("mug", CUP)
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("PRAGMA ignore_check_constraints = ON")
-        connection.execute("INSERT OR REPLACE INTO looks VALUES (?, ?, ?)", row)
+        connection.execute("INSERT OR REPLACE INTO badges VALUES (?, ?, ?)", row)
     with pytest.raises(StateError), Learner.edit(path) as learner:
-        print(learner.looks)
+        print(learner.badges)
 
 
-def test_looks_are_recovered(tmp_path: Path) -> None:
+def test_badges_are_recovered(tmp_path: Path) -> None:
     path = tmp_path / "home.robocle"
     with taught(path, "mug") as learner:
-        learner.set_look("mug", CUP)
+        learner.set_badge("mug", CUP)
         parts = dict(vars(learner.parts))
     state, lost = recovered(path)
     assert lost == []
-    assert {label: look for label, (_, look) in state.looks().items()} == {"mug": CUP}
+    assert {label: badge for label, (_, badge) in state.badges().items()} == {"mug": CUP}
     assert state.parts.items() <= {**parts, **state.parts}.items()
 
 
