@@ -1,7 +1,6 @@
 """SVG plots for the page of a benchmark."""
 
 import io
-import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
@@ -24,8 +23,6 @@ if TYPE_CHECKING:
 Plot = tuple[str, str]
 """A title and SVG text."""
 WIDTH = 9
-LEGEND_WIDTH = 40
-"""The longest row of a legend, in characters: the names of many equal lines would leave no plot."""
 LINE_STYLES = ("-", "--", ":")
 NAME_PLACES: tuple[tuple[float, float, Literal["left", "center", "right"]], ...] = (
     *((6, 3, "left"), (-6, 3, "right"), (0, 10, "center"), (0, -10, "center")),
@@ -109,13 +106,11 @@ def line_plot(lines: Mapping[str, Sequence[float]], x_label: str, y_label: str) 
     for name, values in lines.items():
         names.setdefault(tuple(round(value, 6) for value in values), []).append(name)
     ordered = sorted(names.items(), key=lambda line: line[0][-1], reverse=True)
-    labels = [textwrap.fill(" = ".join(same), LEGEND_WIDTH) for _, same in ordered]
-    rows = sum(label.count("\n") + 1 for label in labels)
-    figure, axes = _new_axes(x_label, y_label, max(3.6, 0.9 + 0.17 * rows))
-    for number, (values, _) in enumerate(ordered):
+    figure, axes = _new_axes(x_label, y_label, max(3.6, 0.9 + 0.17 * len(lines)))
+    for number, (values, same) in enumerate(ordered):
         style = LINE_STYLES[number % len(LINE_STYLES)]
         places = range(1, len(values) + 1)
-        axes.plot(places, values, style, label=labels[number], linewidth=1.6)
+        axes.plot(places, values, style, label="\n= ".join(same), linewidth=1.6)
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.legend(fontsize=7, loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False)
     return _svg(figure)
