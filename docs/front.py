@@ -12,13 +12,16 @@ import matplotlib
 matplotlib.use("svg")
 from matplotlib import pyplot as plt
 
+from robocle.spec import parse_spec
+
 HERE = Path(__file__).parent
 POINTS = HERE / "results/front.json"
 PLOT = HERE / "front.svg"
 CHOSEN = {
     ("efficientnet_lite0", "0.8"): "fast",
     ("efficientnet_lite0", "1/0.6"): "accurate",
-    ("efficientnet_lite2:size=256", "1/0.6"): "large",
+    ("efficientnet_lite0:numbers=int8", "0.8"): "light",
+    ("efficientnet_lite2:size=288,numbers=int8", "1/0.75/0.5"): "large",
 }
 """The points that are profiles."""
 OFFSETS = {
@@ -30,9 +33,18 @@ SERIES = {
     ("efficientnet_lite0", "1"): ("Lite0, the whole picture", "#7a9cc6", "o"),
     ("efficientnet_lite0", "1/0.67"): ("Lite0, the whole picture and 0.67", "#24558f", "s"),
     ("efficientnet_lite2", "1"): ("Lite2, the whole picture", "#d9a066", "o"),
+    ("efficientnet_lite1", "1/0.67"): ("Lite1, the whole picture and 0.67", "#8a8a8a", "s"),
     ("efficientnet_lite2", "1/0.67"): ("Lite2, the whole picture and 0.67", "#9c5a14", "s"),
 }
 """Points of one network at growing sizes, with the same looks: a legend, a colour and a marker."""
+
+NUMBERS = {"float32": "#2f7d4f", "int8": "#b0305c"}
+"""The colours of points whose looks were chosen anew, by what the network computes with."""
+
+
+def numbers_of(point: dict[str, Any]) -> str:
+    """Return what the network of a point computes with."""
+    return str(parse_spec(point["backbone"]).options.get("numbers", "float32"))
 
 
 def mean(point: dict[str, Any]) -> float:
@@ -53,13 +65,18 @@ def draw(points: list[dict[str, Any]]) -> None:
             size = each["backbone"].rpartition("=")[2]
             axes.annotate(size, place, (4, -11), textcoords="offset points", fontsize=8)
     rest = [each for each in points if each["taught"] != "1/0.67"]
-    axes.scatter([each["milliseconds"] for each in rest], [mean(each) for each in rest],
-                 color="#2f7d4f", marker="D", zorder=3, label="looks chosen anew")  # fmt: skip
+    for numbers, colour in NUMBERS.items():
+        some = [each for each in rest if numbers_of(each) == numbers]
+        places = [(each["milliseconds"], mean(each)) for each in some]
+        axes.scatter(*zip(*places, strict=True), color=colour, marker="D", zorder=3,
+                     label=f"looks chosen anew, {numbers}")  # fmt: skip
     for each in rest:
         key = each["backbone"], each["looks"]
         named = CHOSEN.get(key)
-        network, _, size = each["backbone"].removeprefix("efficientnet_l").partition(":size=")
-        text = named or f"L{network} {size}, {each['looks'].replace('/', ' and ')}"
+        spec = parse_spec(each["backbone"])
+        network = spec.name.removeprefix("efficientnet_").title()
+        size = f" {spec.options['size']}" if "size" in spec.options else ""
+        text = named or f"{network}{size}, {each['looks'].replace('/', ', ')}"
         axes.annotate(text, (each["milliseconds"], mean(each)), OFFSETS.get(key, (6, 5)),
                       textcoords="offset points", fontsize=9 if named else 8,
                       weight="bold" if named else "normal")  # fmt: skip

@@ -27,6 +27,7 @@ CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "robo
 # Few pictures: an emulated processor takes seconds for each.
 LABELS = ("hammer", "mug", "teddy")
 PLACES = ("illumination", "pose")
+PROFILES = ("fast", "light")
 TOLERANCE = 1e-5
 SECONDS = 900
 PLATFORMS = ("manylinux_2_28_aarch64", "manylinux_2_27_aarch64", "manylinux2014_aarch64")
@@ -110,17 +111,19 @@ def run(folder: Path, own: str, other: str) -> None:
     """Teach and save a learner, and print its predictions and those of the other one's state."""
     from robocle import Learner
 
-    learner = Learner()
-    for label in LABELS:
-        for path in sorted(PICTURES.glob(f"clean/{label}_01/*.jpg"))[:2]:
-            learner.teach(path, label)
-    learner.save(folder / f"{own}.robocle")
+    result: dict[str, Any] = {"machine": platform.machine(), "own": [], "other": []}
     tested = [PICTURES / place / f"{label}_01" / "0.jpg" for label in LABELS for place in PLACES]
-    embeddings = [learner.embed_for_prediction(path) for path in tested]
-    result = {"machine": platform.machine(), "own": predictions(learner, embeddings)}
-    if other:
-        loaded = Learner.load(folder / f"{other}.robocle", learner.backbone)
-        result["other"] = predictions(loaded, embeddings)
+    for profile in PROFILES:
+        learner = Learner(profile=profile)
+        for label in LABELS:
+            for path in sorted(PICTURES.glob(f"clean/{label}_01/*.jpg"))[:2]:
+                learner.teach(path, label)
+        learner.save(folder / f"{own}-{profile}.robocle")
+        embeddings = [learner.embed_for_prediction(path) for path in tested]
+        result["own"] += predictions(learner, embeddings)
+        if other:
+            loaded = Learner.load(folder / f"{other}-{profile}.robocle", learner.backbone)
+            result["other"] += predictions(loaded, embeddings)
     print(json.dumps(result))
 
 

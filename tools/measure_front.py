@@ -6,8 +6,7 @@ recognise. Five pictures per label are taught, in five orderings, and a half of 
 predicted. The points are written to docs/results/front.json, and drawn by docs/front.py.
 
 Points that are in that file keep their accuracy: delete them there to measure them again. The times
-of all points are measured together. The int8 twins must have been made:
-`robocle backbones quantise efficientnet_lite2:size=256 --calibrate DATA/world`.
+of all points are measured together.
 """
 
 import hashlib
@@ -65,22 +64,19 @@ class Point:
     """The shares of a taught picture."""
 
 
-TWINS = ("efficientnet_lite0_int8", "efficientnet_lite2_256_int8")
+INT8 = "numbers=int8"
 POINTS = (
     *(Point(f"efficientnet_lite0:size={size}", looks, WHOLE)
       for size in (192, 224, 256, 288, 320, 352) for looks in ("1", WHOLE)),
     *(Point(f"efficientnet_lite1:size={size}", looks, WHOLE)
-      for size in (240, 256, 288) for looks in ("1", WHOLE)),
+      for size in (256, 288) for looks in ("1", WHOLE)),
     *(Point(f"efficientnet_lite2:size={size}", looks, WHOLE)
       for size in (256, 260, 320) for looks in ("1", WHOLE)),
-    Point("efficientnet_lite0", "0.8"),
-    Point("efficientnet_lite0", "1/0.6"),
-    Point("efficientnet_lite0:size=320", "0.8"),
-    Point("efficientnet_lite0:size=320", "1/0.6"),
-    Point("efficientnet_lite2:size=256", "0.8"),
-    Point("efficientnet_lite2:size=256", "1/0.6"),
-    *(Point(twin, looks) for twin in TWINS for looks in ("0.8", "1/0.6")),
-    Point(TWINS[1], "1/0.7/0.5"),
+    *(Point(f"efficientnet_lite{network}", looks)
+      for network in ("0", "0:size=320", "2:size=256") for looks in ("0.8", "1/0.6")),
+    *(Point(f"efficientnet_lite0:{INT8}", looks) for looks in ("0.8", "1/0.6")),
+    *(Point(f"efficientnet_lite2:size={size},{INT8}", "1/0.75/0.5") for size in (256, 288, 320)),
+    Point(f"efficientnet_lite2:size=320,{INT8}", "1/0.6"),
 )  # fmt: skip
 
 

@@ -83,9 +83,11 @@ def _table(figures: Figures) -> list[str]:
 
 
 def _named(method: str, backbone: str) -> str:
-    """Return the profile that a method is with a backbone, or the method if it is none."""
-    looks = PROFILES[method].prediction_views if method in PROFILES else None
+    """Return the profile that a method is with a backbone, or what it has of one."""
+    if method not in PROFILES:
+        return method
+    looks = PROFILES[method].prediction_views
     for name, profile in PROFILES.items():
         if (profile.backbone, profile.prediction_views) == (backbone, looks):
             return f"**{name}**"
-    return method
+    return f"looks of {method}"

@@ -1,18 +1,22 @@
 """EfficientNet-Lite computes the same feature maps as PyTorch and classifies photographs."""
 
+import hashlib
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import onnx
 import pytest
 from numpy.typing import NDArray
 
 import robocle
 from refusal import Refusal
 from robocle.backbones import BACKBONES, Backbone
-from robocle.backbones.efficientnet_lite import PUBLISHED, checkpoint_path
+from robocle.backbones.adding.int8 import quantised
+from robocle.backbones.efficientnet_lite import PUBLISHED, build_model, checkpoint_path
 from robocle.backbones.efficientnet_lite_graph import read_checkpoint
-from robocle.errors import SpecError
+from robocle.backbones.onnx_backbone import OnnxBackbone, model_of
+from robocle.errors import BackboneError, SpecError
 from robocle.images import to_pixels
 from robocle.types import FeatureMaps
 
@@ -154,13 +158,67 @@ def test_the_trained_size_is_the_plain_backbone(name: str) -> None:
         ("big", "size=big of efficientnet_lite0 must be int"),
         ("224,threads=0", "threads=0 is out of range: give 1 to 256"),
         ("224,threads=257", "threads=257 is out of range: give 1 to 256"),
+        ("224,numbers=int4", "numbers=int4 is not known: choose float32 or int8"),
     ],
 )
-def test_other_sizes_and_numbers_of_threads_are_refused(
+def test_options_that_no_network_can_have_are_refused(
     size: str, reason: str, refusal: Refusal
 ) -> None:
     spec = f"efficientnet_lite0:size={size}"
     assert refusal(SpecError, lambda: robocle.backbone(spec)) == reason
+
+
+# ---- in int8
+
+
+def int8_constants(name: str) -> dict[str, NDArray[Any]]:
+    """Return the integers and their scales in the int8 model of a network."""
+    content = build_model(PUBLISHED[name].at(PUBLISHED[name].trained_size, "int8"))
+    graph = onnx.load_from_string(content).graph
+    return {each.name: onnx.numpy_helper.to_array(each) for each in graph.initializer}
+
+
+def test_int8_maps_are_close_to_those_in_float(name: str) -> None:
+    plain = robocle.backbone(name)
+    small = robocle.backbone(f"{name}:numbers=int8")
+    assert small.name == f"{name}:numbers=int8"
+    other = robocle.backbone(f"{name}:size=128,numbers=int8")
+    assert len({plain.fingerprint, small.fingerprint, other.fingerprint}) == 3
+    assert len(model_of(small)) < 0.3 * len(model_of(plain))
+    photographs = [sample_photo("china.jpg"), sample_photo("flower.jpg")]
+    pixels = np.stack([to_pixels(each, plain.input_size) for each in photographs])
+    expected, found = plain.features(pixels), small.features(pixels)
+    for a, b, most in ((expected.grid, found.grid, 0.15), (expected.earlier, found.earlier, 0.1)):
+        assert a is not None
+        assert b is not None
+        assert 0 < np.linalg.norm(a - b) < most * np.linalg.norm(a)
+
+
+def test_no_sum_of_two_int8_products_overflows_on_processors_without_vnni(name: str) -> None:
+    """They add two products of weights and activations, which are at most 255, in 16 bits."""
+    kernels = [
+        integers.astype(int)
+        for key, integers in int8_constants(name).items()
+        if key.endswith(".kernel") and integers.dtype == np.int8 and integers.shape[1] > 1
+    ]
+    assert len(kernels) > 20
+    for kernel in kernels:
+        assert 64 <= np.abs(kernel).max() <= 127
+        assert (np.abs(kernel[:, :-1]) + np.abs(kernel[:, 1:])).max() * 255 < 2**15
+
+
+def test_an_int8_model_is_the_same_on_every_machine() -> None:
+    """Its fingerprint names the recipe, so the bytes must follow from the weights alone."""
+    network = PUBLISHED["efficientnet_lite0"].at(224, "int8")
+    assert hashlib.sha256(build_model(network)).hexdigest().startswith("9502bf7bbfb616f8")
+    assert network.manifest.fingerprint.startswith("b963eb26")
+
+
+def test_an_int8_network_is_not_quantised_again(refusal: Refusal) -> None:
+    network = robocle.backbone("efficientnet_lite0:numbers=int8")
+    assert isinstance(network, OnnxBackbone)
+    message = refusal(BackboneError, lambda: quantised(network.manifest, model_of(network), []))
+    assert message == "efficientnet_lite0:numbers=int8 is already int8"
 
 
 def test_the_fingerprint_does_not_change_between_versions() -> None:
@@ -179,5 +237,5 @@ def test_pixels_need_not_be_contiguous(lite0: Backbone) -> None:
 def test_two_threads_compute_the_same_features(lite0: Backbone) -> None:
     two = robocle.backbone("efficientnet_lite0:threads=2")
     assert two.fingerprint == lite0.fingerprint
-    assert BACKBONES.describe(two) == "efficientnet_lite0:size=224,threads=2"
+    assert BACKBONES.describe(two) == "efficientnet_lite0:size=224,numbers=float32,threads=2"
     assert np.abs(two.features(noise(1)).grid - lite0.features(noise(1)).grid).max() < 1e-5

