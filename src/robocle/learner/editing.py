@@ -19,7 +19,13 @@ from robocle.classifiers.labels import (
     similar_label,
     spelling_of,
 )
-from robocle.errors import FeatureError, RobocleError, StateError, UnknownSampleError
+from robocle.errors import (
+    FeatureError,
+    RobocleError,
+    StateAccessError,
+    StateError,
+    UnknownSampleError,
+)
 from robocle.images import Picture
 from robocle.images.gate import QualityGate
 from robocle.images.quality import Complaint
@@ -28,7 +34,7 @@ from robocle.learner.learned import Learned
 from robocle.learner.opening import edited
 from robocle.learner.pipeline import Parts
 from robocle.store.copying import require_place, write_state
-from robocle.store.folding import classifier_of, fold
+from robocle.store.folding import classifier_of, fold, samples_to_fold
 from robocle.store.records import StepName
 from robocle.store.state import FilePath, State, located
 from robocle.store.tables import translated
@@ -338,9 +344,13 @@ def save(learned: Learned, path: FilePath, replace: bool) -> None:
         if state.path is not None and located(path) == state.path:
             return state.follow_file()
         require_place(path, replace)
-        if getattr(learned.empty, "keep", 1) == 0:  # some samples may still wait to be folded
-            with learned.change() as change:
-                fold(change, learned.empty, spare=0)
+        if getattr(learned.empty, "keep", 1) == 0 and samples_to_fold(state):
+            try:
+                with learned.change() as change:
+                    fold(change, learned.empty, spare=0)
+            except StateAccessError as error:
+                reason = f"its last samples must be folded first (keep=0), and {error.reason}"
+                raise StateAccessError("copy", error.path, reason) from error
         write_state(path, state, replace=replace)
 
 
