@@ -13,7 +13,6 @@ from robocle.classifiers.labels import (
     UNKNOWN,
     never_taught,
     require_badge,
-    require_label,
     require_labels,
     require_name,
     similar_label,
@@ -145,17 +144,12 @@ def require_one_label_each(pictures: int, labels: int) -> None:
 
 
 def known(learned: Learned, label: str) -> str:
-    """Return a label as it is spelled in the state.
-
-    Raises:
-        UnknownLabelError: The label was never taught.
-    """
+    """Return a label as it is spelled in the state; see `Learner.taught_label`."""
     summary = learned.summary
-    if summary.unknown and require_label(label) == UNKNOWN:
-        return UNKNOWN
-    found = spelling_of(label, tuple(summary.counts))
+    taught = [*summary.counts, *[UNKNOWN] * bool(summary.unknown)]
+    found = spelling_of(label, taught)
     if found is None:
-        raise never_taught(label, tuple(summary.counts))
+        raise never_taught(label, taught)
     return found
 
 
@@ -211,8 +205,8 @@ def _relabel(
         _require_usable(learned)
 
 
-def remove(learned: Learned, ids: Iterable[str]) -> None:
-    """Remove samples by their ids, or by the first digits of an id.
+def remove(learned: Learned, ids: Iterable[str]) -> int:
+    """Remove samples by their ids, or by the first digits of an id, and return their number.
 
     Raises:
         UnknownSampleError: There is no such sample, or more than one.
@@ -223,6 +217,7 @@ def remove(learned: Learned, ids: Iterable[str]) -> None:
         found = {bytes.fromhex(_whole_id(id, all_ids)) for id in ids}
         if found:
             _relabel(learned, f"removing {plural(len(found), 'picture')}", None, "id", found)
+        return len(found)
 
 
 def _whole_id(start: object, all_ids: list[str]) -> str:

@@ -15,7 +15,6 @@ from pathlib import Path
 from robocle._internal.wording import plural
 from robocle.classifiers.labels import (
     UNKNOWN,
-    never_taught,
     require_label,
     similar_label,
     spelling_of,
@@ -141,9 +140,7 @@ class SharedLearner:
             UnknownLabelError: It was never taught.
         """
         learner = self.learner
-        name = spelling_of(label, learner.labels)
-        if name is None:
-            raise never_taught(label, learner.labels)
+        name = learner.taught_label(label)
         found = [each for each in reversed(learner.samples) if each.label == name]
         return answers.Samples(
             label=name, samples=[answers.Sample.model_validate(each) for each in found]
@@ -152,8 +149,8 @@ class SharedLearner:
     def remove(self, ids: Sequence[str]) -> answers.Removed:
         """Remove taught pictures."""
         with self.learner.step() as step:
-            self.learner.remove(*ids)
-        return answers.Removed(removed=len(set(ids)), step=step.id, version=self._changed())
+            removed = self.learner.remove(*ids)
+        return answers.Removed(removed=removed, step=step.id, version=self._changed())
 
     def set_badge(self, label: str, badge: str) -> answers.Badges:
         """Choose an emoji or a colour for a label."""
