@@ -24,12 +24,12 @@ def identifier(name: str) -> str:
     """Return a name as it may occur in topics: letters, digits, - and _.
 
     >>> identifier("kitchen"), identifier("Küche / 1")
-    ('kitchen', 'K_che_1-5d2b')
+    ('kitchen', 'K_che_1-5d2b1a1b737c')
     """
     plain = re.sub(r"[^A-Za-z0-9_-]+", "_", name)
     if plain == name:
         return plain
-    return f"{plain}-{hashlib.sha256(name.encode()).hexdigest()[:4]}"
+    return f"{plain}-{hashlib.sha256(name.encode()).hexdigest()[:12]}"
 
 
 @dataclass(frozen=True)
