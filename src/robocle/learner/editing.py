@@ -167,12 +167,13 @@ def rename(learned: Learned, label: str, new_label: str) -> None:
         old = known(learned, label)
         if old != new_label:
             what = f"renaming {old!r} to {new_label!r}"
+            is_new = new_label not in learned.summary.counts
             with learned.change() as change:
                 change.decide(new_label, "label IS NOT NULL AND label = ?", old)
                 change.did(what)
                 _require_usable(learned)
                 badges = learned.state.badges()
-                if old in badges and new_label not in badges:
+                if old in badges and (is_new or new_label not in badges):
                     change.set_badge(new_label, badges[old][1])
 
 
