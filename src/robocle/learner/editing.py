@@ -329,8 +329,11 @@ def purge(learned: Learned) -> None:
         with learned.change() as change:
             fold(change, learned.empty, spare=0)
             change.purge()
-        with translated(learned.state.path, "write"):
-            learned.state.connection.execute("VACUUM")
+        try:
+            with translated(learned.state.path, "write"):
+                learned.state.connection.execute("VACUUM")
+        except StateError as error:  # the content is overwritten already, by `secure_delete`
+            log.warning("it is erased, but the file is as large as before: %s", error)
 
 
 def save(learned: Learned, path: FilePath, replace: bool) -> None:
