@@ -19,7 +19,7 @@ from robocle.classifiers.labels import (
     similar_label,
     spelling_of,
 )
-from robocle.errors import StateError
+from robocle.errors import StateAccessError, StateError
 from robocle.images import Picture
 from robocle.learner import Learner
 from robocle.recognition.readiness import Readiness
@@ -251,8 +251,12 @@ class SharedLearner:
     @contextmanager
     def folder(self) -> Iterator[Path]:
         """Lend a folder inside that of the state: nothing is written anywhere else."""
-        parent = Path(os.path.realpath(self.path)).parent
-        with tempfile.TemporaryDirectory(prefix=".robocle-", dir=parent) as folder:
+        place = Path(os.path.realpath(self.path))
+        try:
+            lent = tempfile.TemporaryDirectory(prefix=".robocle-", dir=place.parent)
+        except OSError as error:
+            raise StateAccessError.of("write a file beside", place, error) from error
+        with lent as folder:
             yield Path(folder)
 
 
