@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from contextlib import closing
+from functools import partial
 from itertools import islice
 from typing import TypeVar
 
@@ -235,7 +236,7 @@ def merge_learned(learned: Learned, other: Learned, title: str) -> None:
     """Merge what another learner has learned; see `Learner.merge`."""
     first, second = sorted((learned, other), key=id)  # two learners may merge each other
     with first.guard, second.guard:
-        merge(learned, [other.state], title)
+        merge(learned, map(partial(_mergeable, learned), [other.state]), title)
 
 
 def merge(learned: Learned, others: Iterable[State], title: str) -> None:
@@ -243,12 +244,11 @@ def merge(learned: Learned, others: Iterable[State], title: str) -> None:
 
     Args:
         learned: What was learned.
-        others: The states. Each is read when the one before it is merged.
+        others: The states, which can be merged. Each is read when the one before it is merged.
         title: What is merged.
     """
     with learned.change(StepName.of(title), merged=1) as change:
         for other in others:
-            _require_mergeable(learned, other)
             change.unite(other)
         change.forget_folded_steps()
         learned.empty.require_room(_names(learned.state.counts()))
@@ -281,8 +281,7 @@ def _readable(
         try:
             if located(path) == learned.state.path:
                 continue
-            state = State.read(path)
-            _require_mergeable(learned, state, str(path))
+            state = _mergeable(learned, State.read(path), str(path))
             classifier_of(state)  # damage is found now
         except RobocleError as error:
             if skipped is None:
@@ -292,8 +291,8 @@ def _readable(
         yield state
 
 
-def _require_mergeable(learned: Learned, other: State, name: str = "the other learner") -> None:
-    """Raise StateError if another state has other parts, or sums that cannot be added."""
+def _mergeable(learned: Learned, other: State, name: str = "the other learner") -> State:
+    """Return another state, unless it has other parts, or sums that cannot be added."""
     learned.parts.require_mergeable(Parts.of(name, other.parts), name)
     ours, theirs = learned.state.width(), other.width()
     if None not in (ours, theirs) and ours != theirs:
@@ -306,6 +305,7 @@ def _require_mergeable(learned: Learned, other: State, name: str = "the other le
             f"{name} is a copy of the same file, and both were taught beyond what is kept, so "
             "their sums cannot be merged: copy states with `robocle export`"
         )
+    return other
 
 
 def _require_usable(learned: Learned) -> None:
