@@ -56,9 +56,9 @@ class Learner:
     """Learns objects from labelled pictures, one picture at a time, and recognises them.
 
     Several threads may use a learner. Changes are made one after another. Predictions run beside
-    each other and beside a change; each sees the learner before or after it. Several programs may
-    have a file open at once, and each follows the changes of the others. A forked process may go on
-    with a learner.
+    each other and beside a change; each sees the learner as it is before or after the change.
+    Several programs may have a file open at once, and each follows the changes of the others. A
+    forked process may go on with a learner.
 
     Several methods share these arguments:
 

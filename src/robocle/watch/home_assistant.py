@@ -45,7 +45,7 @@ class Device:
     label_sensors: bool = False
     """Whether there is a binary sensor per label: whether that object is seen."""
     image: bool = False
-    """Whether the frame is published when something else is seen."""
+    """Whether the frame is published whenever what is seen changes."""
 
     def __post_init__(self) -> None:
         if not self.name.strip():
