@@ -179,7 +179,8 @@ def test_a_camera_to_be_opened_again_survives_an_error_of_opencv(
         ("", ("name is empty",)),
         (".", ("is a folder, not a video",)),
         ("http://127.0.0.1:9/stream", ("http://127.0.0.1:9/stream", "does not answer")),
-        ("rtsp://me:secret@127.0.0.1:9/", ("rtsp://127.0.0.1:9/",)),
+        ("rtsp://me:secret@127.0.0.1:9/", ("rtsp://...@127.0.0.1:9/",)),
+        ("rtsp://me:@secret/secret@127.0.0.1:9/", ("rtsp://...@127.0.0.1:9/",)),
     ],
 )
 def test_a_source_that_is_not_there_is_one_clear_line(

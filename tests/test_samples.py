@@ -96,7 +96,7 @@ def test_sums_still_recognise_when_all_samples_that_were_kept_are_removed() -> N
 # ---- removed
 
 
-EDITS: dict[str, tuple[Callable[[Learner], None], list[tuple[NDArray[np.float32], str]]]] = {
+EDITS: dict[str, tuple[Callable[[Learner], object], list[tuple[NDArray[np.float32], str]]]] = {
     "removing 1 picture": (
         lambda learner: learner.remove(learner.samples[4].id),
         lessons()[:4] + lessons()[5:],
@@ -126,7 +126,7 @@ def test_an_edited_learner_equals_one_that_was_taught_so(
 
 def test_a_list_or_a_sample_in_the_place_of_an_id_is_refused(refusal: Refusal) -> None:
     learner = taught()
-    remove: Callable[..., None] = learner.remove
+    remove: Callable[..., object] = learner.remove
     for wrong in ([each.id for each in learner.samples], learner.samples[0]):
         message = refusal(UnknownSampleError, partial(remove, wrong))
         assert message.endswith("give ids one by one, such as `learner.samples[0].id`")

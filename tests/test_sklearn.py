@@ -35,6 +35,16 @@ def samples(count: int = 60, width: int = 12, seed: int = 0) -> tuple[Floats, ND
     return centres[rows] + rng.normal(size=(count, width)), rows
 
 
+def test_a_class_called_unknown_is_one_like_any_other() -> None:
+    embeddings, rows = samples()
+    labels = np.array(["mug", "unknown", "unknown_"])[rows]
+    estimator = RobocleClassifier("ncm").fit(embeddings, labels)
+    expected = RobocleClassifier("ncm").fit(embeddings, rows).predict(embeddings)
+    found = estimator.predict(embeddings)
+    assert (found == np.array(["mug", "unknown", "unknown_"])[expected]).all()
+    assert estimator.predict_proba(embeddings).min() > 0
+
+
 @pytest.mark.parametrize("spec", CLASSIFIERS.builtin())
 def test_every_classifier_predicts_as_it_does_by_itself(spec: str) -> None:
     embeddings, rows = samples()

@@ -2,6 +2,7 @@
 
 import sqlite3
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,10 @@ from robocle import Learner
 from robocle.classifiers import classifier
 from robocle.classifiers.slda import StreamingLDA
 from robocle.errors import LabelError, NothingTaughtError, StateError, UnknownLabelError
+from robocle.ros.recogniser import Recogniser
+from robocle.ros.services import Services
+from robocle.ros.settings import Settings
+from robocle.web.shared_learner import SharedLearner
 from slda_samples import world_of
 from stub_backbone import STUB, embedding
 
@@ -78,6 +83,45 @@ def test_undo_forget_remove_and_save_keep_count(tmp_path: Path) -> None:
     assert (learner.unknown_taught, learner.counts) == (0, {"mug": 1})
     with pytest.raises(UnknownLabelError):
         learner.forget("unknown")
+
+
+def test_their_label_is_found_like_any_other(refusal: Refusal) -> None:
+    learner = taught("mug")
+    assert learner.last_embedding("unknown") is None
+    for label in ("", "unknown"):
+        refusal(UnknownLabelError, lambda label=label: learner.forget(label))  # type: ignore[misc]
+    learner = taught("unknown", "unknown")
+    refusal(UnknownLabelError, lambda: learner.forget(""))
+    assert learner.taught_label(" UNKNOWN") == "unknown"
+    assert learner.last_embedding("unknown") == pytest.approx(embedding(1, WIDTH))
+    assert learner.doubtful() == learner.doubtful(label="unknown") == []
+    first, second = (each.id for each in learner.samples)
+    assert learner.remove(first, first, second) == 2
+
+
+def test_commands_and_services_list_rename_and_remove_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("robocle.ros.services.sample_message", str)  # it needs ROS
+    path = tmp_path / "home.robocle"
+    taught("mug", "unknown", "unknown", path=path).close()
+    assert run("samples", path, "--label", "Unknown").stdout.count("unknown") == 2
+    renamed = run("rename", path, "unknown", "mug").stdout
+    assert renamed == f"unknown is now part of mug, with 3 pictures, in {path}\n"
+    run("undo", path)
+    with Learner.open(path, STUB) as learner:
+        samples = SharedLearner(learner, path, 0.05).samples("unknown")
+        assert (samples.label, len(samples.samples)) == ("unknown", 2)
+        services = Services(lambda: Recogniser(learner, Settings.of({})), lambda: None)
+        for label, number in ((" mug", 1), ("unknown", 2), ("", 3)):
+            response = services.samples(SimpleNamespace(label=label), SimpleNamespace())
+            assert response.message == f"{number} picture{'s' * (number > 1)}"
+        response = services.samples(SimpleNamespace(label="pan"), SimpleNamespace())
+        assert "never taught" in response.message
+        ids = [each.id for each in samples.samples]
+        request = SimpleNamespace(ids=[ids[0], ids[0]])
+        assert services.remove(request, SimpleNamespace()).message == "removed 1 picture"
+    assert run("remove", path, ids[1]).stdout == f"removed 1 picture; {path} knows 1 label\n"
 
 
 def test_examples_can_be_given_a_name_later(refusal: Refusal) -> None:

@@ -25,7 +25,8 @@ from robocle import Learner
 from robocle._internal.timing import shortest_times
 from robocle.backbones import backbone
 from robocle.classifiers import classifier
-from robocle.evaluation.backbones.world_building import NOTHING, as_kept, things_in
+from robocle.evaluation.backbones.world_building import NOTHING, as_kept
+from robocle.evaluation.backbones.world_building import objects_in as things_in
 from robocle.evaluation.datasets import dataset
 from robocle.evaluation.scenarios import scenario
 from robocle.images.nothing import pictures_of_nothing

@@ -31,7 +31,7 @@ from robocle.backbones import backbone
 from robocle.backbones.world import World, used_world
 from robocle.classifiers import StreamingClassifier, classifier
 from robocle.classifiers.labels import UNKNOWN
-from robocle.evaluation.backbones.world_building import things_in
+from robocle.evaluation.backbones.world_building import objects_in
 from robocle.evaluation.datasets.home import Home
 from robocle.evaluation.keys import code_of
 from robocle.evaluation.metrics.recognition import area_under_curve, mixed_calibration_error
@@ -110,7 +110,7 @@ def listed(name: str, data: Path) -> Iterator[tuple[Path, str, str]]:
             yield each.path, each.label, "train" if each.split == "train" else each.domain
         return
     if name == "world":
-        used = set(things_in(data / name))
+        used = set(objects_in(data / name))
         rest = [path for path in pictures_under(data / name) if path not in used]
         yield from ((path, path.stem, "") for path in rest)
         return

@@ -74,8 +74,9 @@ def tables(results: dict[str, Any]) -> str:
                [[name, where, *_outcomes(found, where)]
                 for name, found in (("fast", fast), ("accurate", accurate))
                 for where in ("again", "elsewhere")]),
-        _table("With six other objects of the set taught as unknown, one picture each, in percent "
-               "(before): 5 shots, profile `fast`; the other labels are those that were not shown",
+        _table("Six other objects of the set were taught as unknown, one picture each. In percent, "
+               "without them in parentheses; 5 shots, profile `fast`. *Other labels* are those "
+               "that were not shown",
                ["set", "labels", "again: unknown", "elsewhere: unknown", "other labels: accepted"],
                [[title, labels, *_with_examples(fast, name, labels)]
                 for name, title in SETS.items() for labels in ("1", "4", "half")

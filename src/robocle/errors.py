@@ -129,14 +129,16 @@ class NotLastStepError(RobocleError, RuntimeError):
     """An undo or a redo of a step that is not the next one: another program changed the state.
 
     Attributes:
-        description: What the next step did.
+        description: What the step did that is in the way.
     """
 
-    def __init__(self, description: str, verb: Literal["undo", "redo"] = "undo") -> None:
-        super().__init__(
-            f"nothing was changed: the next step to {verb} is now {description}, which somebody "
-            "else may have done"
+    def __init__(
+        self, description: str, verb: Literal["undo", "redo"] = "undo", reason: str = ""
+    ) -> None:
+        reason = reason or (
+            f"the next step to {verb} is now {description}, which somebody else may have done"
         )
+        super().__init__(f"nothing was changed: {reason}")
         self.description = description
 
 

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from robocle.classifiers import CLASSIFIERS, StreamingClassifier
 from robocle.classifiers import classifier as build
+from robocle.classifiers.labels import UNKNOWN
 from robocle.classifiers.streaming import softmax
 from robocle.errors import LabelError, MissingExtraError
 from robocle.spec import parse_spec
@@ -46,7 +47,8 @@ class RobocleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
     Attributes:
         classes_: The labels, sorted.
         n_features_in_: The width of the embeddings.
-        classifier_: The streaming classifier. Its labels are the texts of the labels.
+        classifier_: The streaming classifier. Its labels are the texts of the labels. "unknown",
+            which it would never predict, is "unknown_" there.
 
     >>> X = [[0.0, 0.0], [0.0, 1.0], [3.0, 0.0], [3.0, 1.0]]
     >>> estimator = RobocleClassifier("ncm").fit(X, [7, 7, 9, 9])
@@ -189,8 +191,11 @@ class RobocleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
         check_classification_targets(labels)
         self._add_classes(labels)
         for embedding, label in zip(embeddings, labels.tolist(), strict=True):
+            text = str(label)
+            if text.rstrip("_") == UNKNOWN:  # which a classifier never predicts
+                text += "_"
             # Equal labels of different types, such as 7 and 7.0, are one label.
-            self.classifier_.learn(embedding, self._texts.setdefault(label, str(label)))
+            self.classifier_.learn(embedding, self._texts.setdefault(label, text))
         return self
 
     def _add_classes(self, labels: NDArray[Any]) -> None:

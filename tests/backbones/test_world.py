@@ -14,7 +14,7 @@ from refusal import Refusal
 from robocle import BackboneError, DataError, Learner
 from robocle.backbones import Backbone
 from robocle.backbones.world import SHIPPED, World, file_name, read_world, world_of
-from robocle.evaluation.backbones.world_building import build_world, things_in
+from robocle.evaluation.backbones.world_building import build_world, objects_in
 from robocle.images.nothing import KINDS, pictures_of_nothing
 from robocle.images.views import VIEWS
 from robocle.poolings import POOLINGS
@@ -199,7 +199,9 @@ def test_a_damaged_world_is_refused(
 def test_a_folder_that_no_world_can_be_computed_from_is_refused(
     small: Backbone, tmp_path: Path, refusal: Refusal
 ) -> None:
-    assert "has 0 pictures, but a world needs 20" in refusal(DataError, lambda: things_in(tmp_path))
+    assert "has 0 pictures, but a world needs 20" in refusal(
+        DataError, lambda: objects_in(tmp_path)
+    )
     for number in range(20):
         (tmp_path / f"{number}.jpg").write_bytes(b"no picture")
     assert "take it out of the folder" in refusal(DataError, lambda: build_world(small, tmp_path))

@@ -15,7 +15,7 @@ from home_pictures import home_picture
 from peak_memory import output_of
 from refusal import Refusal
 from robocle.bags import Bag, Intervals, write_bag
-from robocle.bags.writing import IMAGE_TOPIC, LABEL_TOPIC
+from robocle.bags.writing import IMAGE_TOPIC, LABEL_TOPIC, Storage
 from robocle.errors import DataError, ImageError, MissingExtraError
 from robocle.types import Example
 
@@ -112,6 +112,23 @@ def test_the_topic_must_be_given_if_there_are_several(tmp_path: Path, refusal: R
         assert "/up" in refusal(DataError, lambda: bag.image_topic("/up"))
         assert bag.image_topic("/right/image_raw") == "/right/image_raw"
         assert "/what" in refusal(DataError, lambda: list(bag.frames("/left/image_raw", "/what")))
+
+
+@pytest.mark.parametrize("storage", ["mcap", "sqlite3"])
+def test_a_bag_that_cannot_be_written_leaves_nothing_behind(
+    storage: Storage, tmp_path: Path, refusal: Refusal
+) -> None:
+    first = Example(home_picture("clean/mug_01/0"), "mug")
+    path, missing = tmp_path / "bag", Example(tmp_path / "missing.jpg", "mug")
+    assert "cannot read" in refusal(DataError, lambda: write_bag(path, [first, missing]))
+    assert list(tmp_path.iterdir()) == []
+    assert write_bag(path, [first] * 3, storage=storage) == 3
+    assert [each.name for each in tmp_path.iterdir()] == ["bag"]
+    assert {each.stem for each in path.iterdir()} == {"bag", "metadata"}
+    with Bag(path) as bag:
+        assert bag.count(IMAGE_TOPIC) == 3
+    blocked = path / "metadata.yaml" / "bag"
+    assert f"cannot write {blocked}" in refusal(DataError, lambda: write_bag(blocked, [first]))
 
 
 def test_a_bag_that_is_missing_or_damaged_is_one_line(

@@ -44,6 +44,25 @@ def test_each_object_is_a_line_with_its_box(
     assert len(found["box"]) == 4
 
 
+def test_pictures_of_one_name_are_drawn_to_files_of_their_own(
+    state: Path, room: Path, model: str, tmp_path: Path
+) -> None:
+    pictures = [tmp_path / folder / "1.png" for folder in ("a", "b")]
+    for number, each in enumerate(pictures):
+        each.parent.mkdir()
+        Image.open(room).crop((0, 0, 300 + number, 240)).save(each)
+    options = ["--finder", model, "--draw"]
+    for _ in range(2):
+        assert run("find", state, *pictures, *options, tmp_path / "drawn").exit_code == 0
+        for name, width in (("1", 300), ("1-2", 301)):
+            with Image.open(tmp_path / "drawn" / f"{name}.png") as drawn:
+                assert drawn.width == width
+    before = pictures[0].read_bytes()
+    refused = run("find", state, *pictures, *options, tmp_path / "a")
+    assert_refused(refused, f"{pictures[0]} is one of the pictures: draw to another folder")
+    assert pictures[0].read_bytes() == before
+
+
 def test_bad_input_is_one_line(state: Path, room: Path, model: str, tmp_path: Path) -> None:
     (tmp_path / "text.jpg").write_text("no picture")
     result = run("find", state, tmp_path / "text.jpg", "--finder", model)

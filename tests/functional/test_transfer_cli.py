@@ -13,6 +13,7 @@ from PIL import Image
 from command_line import assert_one_line, assert_refused, counts_of, run
 from robocle import Learner
 from robocle.classifiers.labels import UNKNOWN
+from stub_backbone import STUB, embedding
 
 
 @pytest.fixture
@@ -232,6 +233,27 @@ def test_an_export_to_a_file_of_another_kind_is_refused(
     refused = run("export", state, tmp_path / name)
     assert_refused(refused, f"{tmp_path / name} ends neither in .robocle", "nor in .onnx")
     assert not (tmp_path / name).exists()
+
+
+def test_the_last_samples_are_folded_before_an_export_which_needs_no_backbone(
+    tmp_path: Path,
+) -> None:
+    state, sent = tmp_path / "home.robocle", tmp_path / "sent.robocle"
+    with Learner.open(state, STUB, pooling="avg", classifier="slda:keep=0") as learner:
+        for number in range(10):
+            learner.teach_embedding(embedding(number, 24), "mug")
+    state.chmod(0o444)
+    refused = run("export", state, sent)
+    assert_refused(refused, f"cannot copy {state}: its last samples must be folded first (keep=0)")
+    assert not sent.exists()
+    state.chmod(0o644)
+    assert run("export", state, sent).stdout == f"exported 1 label to {sent}\n"
+    with closing(sqlite3.connect(sent)) as file:
+        samples = "SELECT count(embedding) FROM samples WHERE fold IS NULL"
+        assert file.execute(samples).fetchone() == (0,)
+    assert counts_of(sent) == {"mug": 10}
+    state.chmod(0o444)  # now there is nothing to fold
+    assert run("export", state, tmp_path / "again.robocle").exit_code == 0
 
 
 @pytest.mark.parametrize(

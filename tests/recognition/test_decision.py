@@ -19,7 +19,7 @@ from robocle.recognition.meaning import Scored, scored
 from robocle.types import SURE, Prediction
 
 Array = NDArray[np.float64]
-WIDTH, THINGS, NOTHING = 60, 200, 40
+WIDTH, OBJECTS, NOTHING = 60, 200, 40
 SPEC, ALONE = "slda:score=cosine,world=10", "slda:score=cosine"
 RATES = (0.001, 0.005, 0.01, 0.03, 0.05, 0.1, 0.2, 0.35, 0.5)
 CELLS = pytest.mark.parametrize(
@@ -46,8 +46,8 @@ class Objects:
         return self._rng.normal(size=(number, WIDTH))
 
     def world(self, gain: float = 1.0) -> World:
-        rows = np.vstack([self.pictures(range(100, 100 + THINGS)), self.nothing(NOTHING)])
-        seen = rows.astype(np.float32), THINGS, 0.04, gain, "drawn"
+        rows = np.vstack([self.pictures(range(100, 100 + OBJECTS)), self.nothing(NOTHING)])
+        seen = rows.astype(np.float32), OBJECTS, 0.04, gain, "drawn"
         return World("stub", "0", "avg", "plain", *seen)
 
     def taught(

@@ -49,6 +49,21 @@ def test_a_badge_is_kept_and_follows_its_label(tmp_path: Path) -> None:
     assert version_of(path) == 7
 
 
+def test_a_renamed_label_keeps_its_badge_although_the_new_name_had_another(
+    tmp_path: Path,
+) -> None:
+    with taught(tmp_path / "home", "mug", "pan") as learner:
+        learner.set_badge("mug", CUP)
+        learner.rename("mug", "cup")
+        learner.undo()
+        learner.set_badge("mug", BLUE)
+        learner.rename("mug", "cup")
+        assert learner.badges == {"cup": BLUE}
+        learner.set_badge("pan", CUP)
+        learner.rename("cup", "pan")  # which keeps its own
+        assert learner.badges == {"pan": CUP}
+
+
 def test_of_two_badges_the_later_decision_counts_in_any_order(tmp_path: Path) -> None:
     with taught(tmp_path / "one", "mug") as one, taught(tmp_path / "two", "mug") as two:
         one.set_badge("mug", CUP)
@@ -93,7 +108,8 @@ def test_a_step_that_others_followed_can_be_undone_unless_they_changed_the_same(
         assert learner.undo() == "undoing teaching 'mug'"
         assert learner.counts == {"mug": 1, "pan": 2}
         learner.rename("mug", "cup")
-        with pytest.raises(NotLastStepError, match="renaming 'mug'"):
+        renamed = "renaming 'mug' to 'cup' has changed the same pictures: undo that first"
+        with pytest.raises(NotLastStepError, match=renamed):
             learner.revert(mug)
         assert learner.counts == {"cup": 1, "pan": 2}
         assert learner.revert(learner.steps[0].id).startswith("renaming")
@@ -102,3 +118,11 @@ def test_a_step_that_others_followed_can_be_undone_unless_they_changed_the_same(
         learner.teach_embedding([9.0, 2.0, 3.0], "pan")
         learner.revert(lesson)
         assert learner.counts == {"mug": 1, "pan": 3}
+        with taught(tmp_path / "other", "jar") as other:
+            learner.merge(other)
+        merge = learner.steps[0].id
+        learner.teach_embedding([9.0, 9.0, 3.0], "pan")
+        with pytest.raises(NotLastStepError, match="a merge cannot be undone once other changes"):
+            learner.revert(merge)
+        learner.undo()
+        assert learner.revert(merge) == "merging 1 label, 1 picture"

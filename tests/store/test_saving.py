@@ -6,6 +6,7 @@ import sqlite3
 import stat
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,8 @@ from robocle import Learner
 from robocle.backbones import Backbone
 from robocle.classifiers import CLASSIFIERS
 from robocle.errors import StateError
-from robots import another, are_close, in_memory, loaded, opened, scores, teach, visible
+from robots import WIDTH, another, are_close, in_memory, loaded, opened, scores, teach, visible
+from stub_backbone import embedding
 
 
 def files_in(folder: Path) -> list[str]:
@@ -97,6 +99,32 @@ def test_a_state_names_the_parts_of_its_learner(state: Path, taught: Learner) ->
     ]  # fmt: skip
 
 
+def test_a_purge_erases_even_if_a_reader_keeps_the_file_from_getting_smaller(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("robocle.store.tables.BUSY_SECONDS", 0.1)
+    path = tmp_path / "home"
+    with opened(path) as learner, closing(sqlite3.connect(path, isolation_level=None)) as reader:
+        teach(learner, "mug", 20)
+        teach(learner, "pan", 1, seed=1)
+        forgotten = [embedding([0, number], WIDTH).tobytes() for number in range(20)]
+        learner.forget("mug")
+        assert all(each in path.read_bytes() for each in forgotten)
+
+        def read(statement: str) -> None:
+            if statement == "VACUUM":
+                reader.execute("BEGIN").execute("SELECT count(*) FROM samples").fetchone()
+
+        learner._learned.state.connection.set_trace_callback(read)
+        size = path.stat().st_size
+        learner.purge()
+        assert "the file is as large as before" in caplog.text
+        assert (learner.steps, learner.counts, path.stat().st_size) == ([], {"pan": 1}, size)
+        content = path.read_bytes()
+        assert b"mug" not in content
+        assert not any(each[:16] in content for each in forgotten)
+
+
 # ---- over another file
 
 
@@ -164,6 +192,7 @@ def test_a_state_is_written_where_the_file_system_has_no_links(
 
 SAVE_OFTEN = """
 import sys
+from contextlib import closing
 from pathlib import Path
 from robocle import Learner
 learner = Learner(pooling="avg")

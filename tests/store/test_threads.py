@@ -15,6 +15,8 @@ import pytest
 
 from robocle import Learner
 from robocle.errors import RobocleError
+from robocle.learner.learned import _after_fork, _before_fork
+from robocle.store.state import is_open_here
 from robots import Scores, are_close
 from stub_backbone import STUB, embedding
 
@@ -72,6 +74,20 @@ def test_eight_threads_lose_nothing_and_see_only_what_one_thread_would_have_seen
     assert all(any(are_close(scores, each, 1e-7) for each in possible) for scores in seen)
     assert are_close(learner.predict_embedding(QUERY).scores, possible[-1], 1e-7)
     learner.close()
+
+
+@pytest.mark.usefixtures("_frequent_switches")
+def test_learners_are_made_while_another_thread_goes_through_those_there_are(
+    tmp_path: Path,
+) -> None:
+    opened(tmp_path / "home").close()
+    with ThreadPoolExecutor(1) as thread:
+        making = thread.submit(lambda: [Learner(STUB, pooling="avg") for _ in range(200)])
+        while not making.done():
+            assert not is_open_here(tmp_path / "home")
+            _before_fork()
+            _after_fork()
+        assert len(making.result()) == 200
 
 
 class SlowPath(os.PathLike[str]):

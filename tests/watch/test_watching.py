@@ -21,7 +21,7 @@ from robocle.recognition.temporal_filter import TemporalFilter
 from robocle.types import Prediction
 from robocle.watch import Observation, observations
 from robocle.watch.broker import Broker
-from robocle.watch.home_assistant import Device
+from robocle.watch.home_assistant import Device, identifier
 from robocle.watch.watching import NO_FRAME, RESERVED
 from video_sources import home_picture, write_video
 from waiting import wait_for
@@ -183,10 +183,12 @@ def test_the_address_of_a_broker_is_a_host_or_a_url(
 
 @pytest.mark.parametrize(
     "address",
-    ["", "http://broker", "broker:port", "broker:99999", "mqtt://me:pw@broker", "a b", "broker/x"],
-)
+    ["", "http://broker", "broker:port", "broker:99999", "mqtt://me:pw@broker", "a b", "broker/x",
+     "mqtt://me:pw/pw@broker", "me:pw:pw@broker:port", "mqtt://me:1?pw@broker", "me:p://w@b:p"],
+)  # fmt: skip
 def test_an_address_that_is_none_is_refused_in_one_line(address: str, refusal: Refusal) -> None:
-    assert "pw" not in refusal(BrokerError, lambda: Broker.parse(address)).replace("pwd", "")
+    message = refusal(BrokerError, lambda: Broker.parse(address))
+    assert not any(each in message.replace("pwd", "") for each in ("pw", "p://w"))
 
 
 def test_topics_hold_no_character_that_mqtt_gives_a_meaning() -> None:
@@ -199,6 +201,10 @@ def test_topics_hold_no_character_that_mqtt_gives_a_meaning() -> None:
         assert not set("#+$ ") & set("".join(topics))
         assert all(topic.count("/") in (2, 4) for topic in topics)
         assert len(topics) == 6 + 3 * len(names)
+
+
+def test_labels_in_any_script_have_sensors_of_their_own() -> None:
+    assert len({identifier(chr(0x4E00 + number)) for number in range(2000)}) == 2000
 
 
 @pytest.mark.parametrize("prefix", ["", "a/", "/a", "a//b", "a/+", "#", "$SYS", "a b", "a\0"])

@@ -1,21 +1,32 @@
 """The HTTP API: every change is on disk before its answer, and every refusal says why."""
 
+import asyncio
 import io
 import re
+import shutil
 import socket
 import struct
+import sys
 import zlib
+from collections.abc import AsyncIterator
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import numpy as np
 import onnxruntime
 import pytest
 from numpy.typing import NDArray
 from PIL import Image
+from starlette.requests import Request
 
 from bright_detector import bright_detector
+from refusal import Refusal
+from robocle import Learner
 from robocle.backbones import Backbone
+from robocle.errors import StateAccessError
 from robocle.web import requests, service, shared_learner
+from stub_backbone import STUB
 from web_client import Api, PictureOf, listening, served
 
 
@@ -357,3 +368,30 @@ def test_objects_are_found_with_their_boxes(
             client.send({"id": 1, "find": True}, picture_of("mug", 5))
             found = client.event("prediction")["finds"]
             assert (found[0]["label"], len(found[0]["box"])) == ("mug", 4)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="has no device that is always full")
+def test_a_full_disk_and_a_missing_folder_are_one_line(tmp_path: Path, refusal: Refusal) -> None:
+    async def stream() -> AsyncIterator[bytes]:
+        yield b"state" * 10
+
+    held: list[int] = []
+    service = SimpleNamespace(hold=held.append, release=lambda size: held.append(-size))
+    state = SimpleNamespace(service=service)
+    request = SimpleNamespace(headers={}, app=SimpleNamespace(state=state), stream=stream)
+
+    async def send() -> None:
+        with open("/dev/full", "wb") as file:
+            async with requests.body_of(cast(Request, request), 1000, file):
+                pass
+
+    message = refusal(requests.RequestError, lambda: asyncio.run(send()))
+    assert message == "cannot store the request: No space left on device"
+    assert sum(held) == 0
+    path = tmp_path / "home" / "home.robocle"
+    path.parent.mkdir()
+    with Learner.open(path, STUB, pooling="avg") as learner:
+        shared = shared_learner.SharedLearner(learner, path, 0.05)
+        shutil.rmtree(path.parent)
+        message = refusal(StateAccessError, shared.state_to_send)
+        assert message.endswith(f"{path}: there is no folder {path.parent}")

@@ -9,6 +9,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
 
+from robocle._internal.wording import without_login
 from robocle.errors import CameraError, MissingExtraError
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ class Source:
     address: str | int
     is_file: bool
     name: str
-    """The source for messages, without the password of a URL."""
+    """The source for messages, without the user and password of a URL."""
 
     @classmethod
     def parse(cls, source: CameraSource) -> "Source":
@@ -43,7 +44,7 @@ class Source:
         if re.fullmatch(r"\d{1,4}", text):
             return cls(int(text), False, text)
         if re.match(r"[a-z][a-z0-9+.-]+://", text, re.IGNORECASE):
-            return cls(text, False, re.sub(r"(?<=://)[^/@]*@", "", text))
+            return cls(text, False, without_login(text))
         if re.match(r"/dev/", text):
             return cls(text, False, text)
         if not text or not Path(text).is_file():

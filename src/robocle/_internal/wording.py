@@ -1,6 +1,7 @@
 """Wording that messages and reports share."""
 
 import json
+import re
 import unicodedata
 from collections.abc import Callable, Iterable
 
@@ -33,6 +34,17 @@ def listed(items: Iterable[str], noun: str, most: int = 5) -> str:
     found = list(items)
     more = f" and {plural(len(found) - most, noun)}" if len(found) > most else ""
     return ", ".join(found[:most]) + more
+
+
+def without_login(address: str) -> str:
+    """Return a URL, or an address without a scheme, with ... in place of the user and password.
+
+    A password may contain any character, so everything before the last @ counts as the login.
+
+    >>> without_login("rtsp://admin:p@ss/word@cam/1"), without_login("me:pw@host")
+    ('rtsp://...@cam/1', '...@host')
+    """
+    return re.sub(r"(?is)^([a-z][a-z0-9+.-]*://)?.*@", r"\1...@", address)
 
 
 def one_line(text: object, most: int) -> str:

@@ -1,4 +1,4 @@
-"""Reading the images of a bag, one at a time."""
+"""Reading the frames of a bag, one at a time."""
 
 import itertools
 import shlex
@@ -28,7 +28,7 @@ METADATA = "Expected metadata", "Invalid bag metadata", "Some database files are
 
 @dataclass(frozen=True)
 class BagFrame:
-    """One image of a bag."""
+    """One frame of a bag."""
 
     seconds: float
     """The time since the start of the bag."""
@@ -65,7 +65,7 @@ class Bag:
         return max(self._reader.duration, 0) / 1e9
 
     def image_topic(self, wanted: str | None = None) -> str:
-        """Return the topic of the images.
+        """Return the topic of the frames.
 
         Args:
             wanted: The topic; None stands for the only one there is.
@@ -78,19 +78,19 @@ class Bag:
         if wanted is None and len(found) == 1:
             return next(iter(found))
         if wanted not in found:
-            what = "give the topic of the images" if wanted is None else f"no images in {wanted}"
+            what = "give the topic of the frames" if wanted is None else f"no frames in {wanted}"
             raise DataError(f"{self.path}: {what}; there are: {listed}")
         return wanted
 
     def count(self, topic: str) -> int:
-        """Return the number of images of a topic."""
+        """Return the number of frames of a topic."""
         return self._topics(IMAGES)[topic]
 
     def frames(self, topic: str, labels: Intervals | str | None = None) -> Iterator[BagFrame]:
-        """Yield the images of a topic in the order of time.
+        """Yield the frames of a topic in the order of time.
 
         Args:
-            topic: The topic of the images.
+            topic: The topic of the frames.
             labels: Intervals, or the topic of std_msgs/String messages, each of which is the label
                 until the next one; an empty one ends it.
 
@@ -152,7 +152,7 @@ def _opened(path: Path) -> "AnyReader":
     if not path.exists():
         raise DataError(f"there is no bag {path}: give its folder, or an .mcap or .db3 file")
     with _readable(path):
-        # Older bags have no definitions of their messages; those of images have not changed.
+        # Older bags have no definitions of their messages; those of frames have not changed.
         reader = AnyReader([path], default_typestore=get_typestore(Stores.ROS2_HUMBLE))
         reader.open()
         return reader

@@ -2,8 +2,10 @@
 
 import io
 import os
+import sqlite3
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
@@ -40,7 +42,7 @@ def write_bag(
         The number of frames.
 
     Raises:
-        DataError: The folder exists, or a picture cannot be read.
+        DataError: The folder exists or cannot be written, or a picture cannot be read.
         MissingExtraError: The writer of bags is not installed.
     """
     return _written(path, map(_still, examples), rate, storage)
@@ -66,7 +68,7 @@ def write_video(
         The number of frames.
 
     Raises:
-        DataError: The folder exists.
+        DataError: The folder exists or cannot be written.
         CameraError: The video cannot be read.
         MissingExtraError: The writer of bags, or OpenCV, is not installed.
     """
@@ -104,14 +106,27 @@ def _frames(capture: "cv2.VideoCapture", label: str | None) -> Iterator[Still]:
 
 
 def _written(path: Path, stills: Iterable[Still], rate: float, storage: Storage) -> int:
-    """Write images as a bag, and return their number."""
+    """Write images as a bag, completely or not at all, and return their number."""
+    if path.exists():
+        raise DataError(f"{path} exists already: give another name")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with TemporaryDirectory(prefix=f".{path.name}-", dir=path.parent) as folder:
+            bag = Path(folder, path.name)  # by which its file is called
+            number = _filled(bag, stills, rate, storage)
+            os.rename(bag, path)
+    except (OSError, sqlite3.Error) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise DataError(f"cannot write {path}: {reason}") from error
+    return number
+
+
+def _filled(path: Path, stills: Iterable[Still], rate: float, storage: Storage) -> int:
     try:
         from rosbags.rosbag2 import StoragePlugin, Writer
         from rosbags.typesys import Stores, get_typestore
     except ImportError as error:
         raise MissingExtraError("bag", "a bag needs rosbags") from error
-    if path.exists():
-        raise DataError(f"{path} exists already: give another name")
     types = get_typestore(Stores.ROS2_HUMBLE)
     messages = _Messages(types)
     number, before = 0, None

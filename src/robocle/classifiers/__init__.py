@@ -7,7 +7,7 @@
     clf.labels           # in the order they were first taught
 
 Every classifier is a StreamingClassifier: it keeps its samples, new labels can be taught at any
-time, and rejected input changes nothing.
+time, and refused input changes nothing.
 """
 
 from robocle.classifiers.samples import ClassifierState

@@ -156,10 +156,12 @@ def normalised(label: str) -> str:
 def spelling_of(label: str, known: Sequence[str]) -> str | None:
     """Return a label as a learner keeps it, if it is known, or None.
 
-    >>> spelling_of(" mug", ["mug", "pan"])
-    'mug'
+    >>> spelling_of(" mug", ["mug", "pan"]), spelling_of("Unknown", ["mug", "unknown"])
+    ('mug', 'unknown')
     """
     found = normalised(label) if isinstance(label, str) else label
+    if found not in known and str(found).casefold() == UNKNOWN:
+        found = UNKNOWN
     return found if found in known else None
 
 

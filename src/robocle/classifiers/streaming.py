@@ -107,7 +107,7 @@ class StreamingClassifier(Taught):
     def learn(
         self, embedding: ArrayLike, label: str, *, id: str | None = None, time: float | None = None
     ) -> None:
-        """Learn one labelled embedding. Rejected input changes nothing.
+        """Learn one labelled embedding. Refused input changes nothing.
 
         Args:
             embedding: The embedding (width,). The first one fixes the width.

@@ -59,7 +59,7 @@ every_option = click.option(
 bag_arguments = with_parameters(
     click.argument("state", type=StatePath),
     click.argument("path", type=BagPath, metavar="BAG"),
-    click.option("--topic", help="The topic of the images. It can be left out if there is only "
+    click.option("--topic", help="The topic of the frames. It can be left out if there is only "
                  "one."),
     box_option,
 )  # fmt: skip
@@ -315,7 +315,7 @@ def bag_write(path: Path, source: Path, spec: str, split: str | None, label: str
               rate: float | None, storage: "Storage") -> None:  # fmt: skip
     """Write SOURCE as the bag BAG.
 
-    SOURCE is a video file, or a folder of pictures such as `robocle sim` renders. The images are in
+    SOURCE is a video file, or a folder of pictures such as `robocle sim` renders. The frames are in
     the topic /camera/image/compressed, the labels in /label.
     """
     from robocle.bags import write_bag, write_video

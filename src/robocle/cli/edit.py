@@ -42,17 +42,13 @@ def forget(state: Path, label: str, purge: bool) -> None:
 @click.argument("new_label")
 def rename(state: Path, label: str, new_label: str) -> None:
     """Rename LABEL to NEW_LABEL in STATE. If NEW_LABEL is a label already, the two become one."""
-    from robocle.classifiers.labels import spelling_of
-
     with edited(state) as learner:
-        before = len(learner.labels)
+        old, before = learner.taught_label(label), learner.labels
         learner.rename(label, new_label)
-        joined = len(learner.labels) < before
-        new = spelling_of(new_label, learner.labels) or new_label
+        new = learner.taught_label(new_label)
         pictures = plural(learner.counts[new], "picture")
-        is_same = spelling_of(label, learner.labels) == new
-    echo(f"{label} is now part of {new}, with {pictures}, in {state}" if joined
-         else f"{new} has this name already in {state}: nothing was changed" if is_same
+    echo(f"{new} has this name already in {state}: nothing was changed" if new == old
+         else f"{label} is now part of {new}, with {pictures}, in {state}" if new in before
          else f"{label} is now {new} in {state}")  # fmt: skip
 
 
@@ -65,9 +61,7 @@ def remove(state: Path, ids: tuple[str, ...]) -> None:
     ID is the id of a picture, or its first digits; `robocle samples` lists them.
     """
     with edited(state) as learner:
-        before = sum(learner.counts.values())
-        learner.remove(*ids)
-        removed = before - sum(learner.counts.values())
+        removed = learner.remove(*ids)
         known = plural(len(learner.labels), "label")
     echo(f"removed {plural(removed, 'picture')}; {state} knows {known}")
 

@@ -112,12 +112,8 @@ def samples(state: Path, label: str | None, doubtful: int | None, as_json: bool)
     for another label, or if more of the others are recognised without it: it may have the wrong
     label, or show something else. `robocle remove` removes it.
     """
-    from robocle.classifiers.labels import never_taught, spelling_of
-
     with edited(state) as learner:
-        known = None if label is None else spelling_of(label, learner.labels)
-        if label is not None and known is None:
-            raise never_taught(label, learner.labels)
+        known = None if label is None else learner.taught_label(label)
         found = learner.samples if doubtful is None else learner.doubtful(doubtful, label=known)
     shown = [each for each in found if known in (None, each.label)]
     if as_json:

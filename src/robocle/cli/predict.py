@@ -1,8 +1,10 @@
 """The commands that recognise objects in pictures: predict, find."""
 
-from collections.abc import Iterator
+import os
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import fields
+from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -109,9 +111,8 @@ def find(state: Path, pictures: tuple[Path, ...], finder: str, most: int, draw: 
     with activity("starting"):
         from robocle.images import pictures_under
 
-    if draw:
-        with _writing_to(draw):
-            draw.mkdir(parents=True, exist_ok=True)
+    files = picture_files(pictures, pictures_under)
+    places = _places(files, draw) if draw else {}
     learner = loaded_learner(state, finder)
     is_judged = learner.unknown_below() is not None
 
@@ -121,7 +122,6 @@ def find(state: Path, pictures: tuple[Path, ...], finder: str, most: int, draw: 
         except ImageError as error:
             return error
 
-    files = picture_files(pictures, pictures_under)
     consequence = "objects were looked for in the others; with --unreadable skip the exit code is 0"
     for path, finds in readable(files, map(found_in, files), "finding", unreadable, consequence):
         for each in finds:
@@ -133,17 +133,32 @@ def find(state: Path, pictures: tuple[Path, ...], finder: str, most: int, draw: 
             ]
             echo_above_bar(in_json(values) if as_json else "\t".join(fields), err=False)
         if draw:
-            _draw(path, finds, draw)
+            _draw(path, finds, places[path])
 
 
-def _draw(path: Path, finds: "list[Find]", folder: Path) -> None:
+def _places(files: Sequence[Path], folder: Path) -> dict[Path, Path]:
+    """Return where each picture is drawn to: names that several have get numbers."""
+    with _writing_to(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+    originals = {os.path.realpath(path) for path in files}
+    places: dict[Path, Path] = {}
+    for path in dict.fromkeys(files):
+        names = chain([path.stem], (f"{path.stem}-{number}" for number in count(2)))
+        place = next(each for name in names if (each := folder / f"{name}.png") not in places)
+        if os.path.realpath(place) in originals:
+            raise RobocleError(f"{place} is one of the pictures: draw to another folder")
+        places[place] = path
+    return {path: place for place, path in places.items()}
+
+
+def _draw(path: Path, finds: "list[Find]", place: Path) -> None:
     from robocle.images.drawing import drawn, upright_image
 
     known = [each for each in finds if each.prediction.label is not None]
     texts = [(each.box, f"{each.prediction.likelihood} {each.prediction.label}".strip())
              for each in known]  # fmt: skip
-    with _writing_to(folder):
-        drawn(upright_image(path), texts).save(folder / f"{path.stem}.png")
+    with _writing_to(place.parent):
+        drawn(upright_image(path), texts).save(place)
 
 
 @contextmanager

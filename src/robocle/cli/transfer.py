@@ -151,13 +151,14 @@ def export(
             f"{out} ends neither in .robocle, for a state to send, nor in .onnx, for an ONNX model"
         )
     _require_target(out, state, replace)
-    learner = Learner.load(state)
-    if out.suffix == ".onnx":
-        numbers: Literal["float64", "float32"] = "float32" if float32 else "float64"
-        learner.export_onnx(out, false_accept=false_accept, numbers=numbers, replace=replace)
-    else:
-        learner.save(out, replace=replace)
-    echo(f"exported {plural(len(learner.labels), 'label')} to {out}")
+    numbers: Literal["float64", "float32"] = "float32" if float32 else "float64"
+    # A state is sent by the file itself: a copy in memory could not fold its samples.
+    with Learner.load(state) if out.suffix == ".onnx" else Learner.edit(state) as learner:
+        if out.suffix == ".onnx":
+            learner.export_onnx(out, false_accept=false_accept, numbers=numbers, replace=replace)
+        else:
+            learner.save(out, replace=replace)
+        echo(f"exported {plural(len(learner.labels), 'label')} to {out}")
 
 
 @main.command(short_help="Save the intact pictures of a damaged state.")

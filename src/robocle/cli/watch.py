@@ -41,7 +41,7 @@ ROS_ARGUMENTS = "--ros-args"
               help="Home Assistant gets a binary sensor per label: whether that object is "
               "seen.")  # fmt: skip
 @click.option("--image", is_flag=True,
-              help="Also publish the frame, when something else is seen.")  # fmt: skip
+              help="Also publish the frame, whenever what is seen changes.")  # fmt: skip
 @click.option("--topic-prefix", default="robocle", show_default=True, metavar="PREFIX",
               help="What the MQTT topics begin with.")  # fmt: skip
 @click.option("--discovery-prefix", default="homeassistant", show_default=True, metavar="PREFIX",

@@ -100,9 +100,9 @@ class Trial:
     def world(self, clf: StreamingClassifier) -> World | None:
         """Return the world of the backbone and the pooling, if the classifier uses it."""
         described = POOLINGS.describe(POOLINGS.build(self.pooling))
-        looks = VIEWS.describe(VIEWS.build(self.prediction_views))
+        views = VIEWS.describe(VIEWS.build(self.prediction_views))
         network = backbone_facts(self.backbone)
-        return used_world(clf, network.name, network.fingerprint, described, looks)
+        return used_world(clf, network.name, network.fingerprint, described, views)
 
     def _code(self) -> str:
         parts: list[object] = [

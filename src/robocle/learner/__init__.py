@@ -1,7 +1,8 @@
 """The learner: pictures in, labels out.
 
 - `learner`: Learner, the class that programs use. `opening`: how one begins.
-- `pipeline`, `embedding`: from pictures to embeddings.
+- `pipeline`, `embedding`: from pictures to embeddings. `finding`, `tracking`: objects in boxes, and
+  through a video.
 - `learned`: the learned part, a classifier that follows a state. `editing`: its changes.
 """
 

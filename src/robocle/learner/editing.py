@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from contextlib import closing
+from functools import partial
 from itertools import islice
 from typing import TypeVar
 
@@ -13,13 +14,18 @@ from robocle.classifiers.labels import (
     UNKNOWN,
     never_taught,
     require_badge,
-    require_label,
     require_labels,
     require_name,
     similar_label,
     spelling_of,
 )
-from robocle.errors import FeatureError, RobocleError, StateError, UnknownSampleError
+from robocle.errors import (
+    FeatureError,
+    RobocleError,
+    StateAccessError,
+    StateError,
+    UnknownSampleError,
+)
 from robocle.images import Picture
 from robocle.images.gate import QualityGate
 from robocle.images.quality import Complaint
@@ -28,7 +34,7 @@ from robocle.learner.learned import Learned
 from robocle.learner.opening import edited
 from robocle.learner.pipeline import Parts
 from robocle.store.copying import require_place, write_state
-from robocle.store.folding import classifier_of, fold
+from robocle.store.folding import classifier_of, fold, samples_to_fold
 from robocle.store.records import StepName
 from robocle.store.state import FilePath, State, located
 from robocle.store.tables import translated
@@ -139,17 +145,12 @@ def require_one_label_each(pictures: int, labels: int) -> None:
 
 
 def known(learned: Learned, label: str) -> str:
-    """Return a label as it is spelled in the state.
-
-    Raises:
-        UnknownLabelError: The label was never taught.
-    """
+    """Return a label as it is spelled in the state; see `Learner.taught_label`."""
     summary = learned.summary
-    if summary.unknown and require_label(label) == UNKNOWN:
-        return UNKNOWN
-    found = spelling_of(label, tuple(summary.counts))
+    taught = [*summary.counts, *[UNKNOWN] * bool(summary.unknown)]
+    found = spelling_of(label, taught)
     if found is None:
-        raise never_taught(label, tuple(summary.counts))
+        raise never_taught(label, taught)
     return found
 
 
@@ -167,12 +168,13 @@ def rename(learned: Learned, label: str, new_label: str) -> None:
         old = known(learned, label)
         if old != new_label:
             what = f"renaming {old!r} to {new_label!r}"
+            is_new = new_label not in learned.summary.counts
             with learned.change() as change:
                 change.decide(new_label, "label IS NOT NULL AND label = ?", old)
                 change.did(what)
                 _require_usable(learned)
                 badges = learned.state.badges()
-                if old in badges and new_label not in badges:
+                if old in badges and (is_new or new_label not in badges):
                     change.set_badge(new_label, badges[old][1])
 
 
@@ -205,8 +207,8 @@ def _relabel(
         _require_usable(learned)
 
 
-def remove(learned: Learned, ids: Iterable[str]) -> None:
-    """Remove samples by their ids, or by the first digits of an id.
+def remove(learned: Learned, ids: Iterable[str]) -> int:
+    """Remove samples by their ids, or by the first digits of an id, and return their number.
 
     Raises:
         UnknownSampleError: There is no such sample, or more than one.
@@ -217,6 +219,7 @@ def remove(learned: Learned, ids: Iterable[str]) -> None:
         found = {bytes.fromhex(_whole_id(id, all_ids)) for id in ids}
         if found:
             _relabel(learned, f"removing {plural(len(found), 'picture')}", None, "id", found)
+        return len(found)
 
 
 def _whole_id(start: object, all_ids: list[str]) -> str:
@@ -233,7 +236,7 @@ def merge_learned(learned: Learned, other: Learned, title: str) -> None:
     """Merge what another learner has learned; see `Learner.merge`."""
     first, second = sorted((learned, other), key=id)  # two learners may merge each other
     with first.guard, second.guard:
-        merge(learned, [other.state], title)
+        merge(learned, map(partial(_mergeable, learned), [other.state]), title)
 
 
 def merge(learned: Learned, others: Iterable[State], title: str) -> None:
@@ -241,12 +244,11 @@ def merge(learned: Learned, others: Iterable[State], title: str) -> None:
 
     Args:
         learned: What was learned.
-        others: The states. Each is read when the one before it is merged.
+        others: The states, which can be merged. Each is read when the one before it is merged.
         title: What is merged.
     """
     with learned.change(StepName.of(title), merged=1) as change:
         for other in others:
-            _require_mergeable(learned, other)
             change.unite(other)
         change.forget_folded_steps()
         learned.empty.require_room(_names(learned.state.counts()))
@@ -279,8 +281,7 @@ def _readable(
         try:
             if located(path) == learned.state.path:
                 continue
-            state = State.read(path)
-            _require_mergeable(learned, state, str(path))
+            state = _mergeable(learned, State.read(path), str(path))
             classifier_of(state)  # damage is found now
         except RobocleError as error:
             if skipped is None:
@@ -290,8 +291,8 @@ def _readable(
         yield state
 
 
-def _require_mergeable(learned: Learned, other: State, name: str = "the other learner") -> None:
-    """Raise StateError if another state has other parts, or sums that cannot be added."""
+def _mergeable(learned: Learned, other: State, name: str = "the other learner") -> State:
+    """Return another state, unless it has other parts, or sums that cannot be added."""
     learned.parts.require_mergeable(Parts.of(name, other.parts), name)
     ours, theirs = learned.state.width(), other.width()
     if None not in (ours, theirs) and ours != theirs:
@@ -304,6 +305,7 @@ def _require_mergeable(learned: Learned, other: State, name: str = "the other le
             f"{name} is a copy of the same file, and both were taught beyond what is kept, so "
             "their sums cannot be merged: copy states with `robocle export`"
         )
+    return other
 
 
 def _require_usable(learned: Learned) -> None:
@@ -327,8 +329,11 @@ def purge(learned: Learned) -> None:
         with learned.change() as change:
             fold(change, learned.empty, spare=0)
             change.purge()
-        with translated(learned.state.path, "write"):
-            learned.state.connection.execute("VACUUM")
+        try:
+            with translated(learned.state.path, "write"):
+                learned.state.connection.execute("VACUUM")
+        except StateError as error:  # the content is overwritten already, by `secure_delete`
+            log.warning("it is erased, but the file is as large as before: %s", error)
 
 
 def save(learned: Learned, path: FilePath, replace: bool) -> None:
@@ -338,9 +343,13 @@ def save(learned: Learned, path: FilePath, replace: bool) -> None:
         if state.path is not None and located(path) == state.path:
             return state.follow_file()
         require_place(path, replace)
-        if getattr(learned.empty, "keep", 1) == 0:  # some samples may still wait to be folded
-            with learned.change() as change:
-                fold(change, learned.empty, spare=0)
+        if getattr(learned.empty, "keep", 1) == 0 and samples_to_fold(state):
+            try:
+                with learned.change() as change:
+                    fold(change, learned.empty, spare=0)
+            except StateAccessError as error:
+                reason = f"its last samples must be folded first (keep=0), and {error.reason}"
+                raise StateAccessError("copy", error.path, reason) from error
         write_state(path, state, replace=replace)
 
 

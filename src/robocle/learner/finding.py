@@ -1,7 +1,8 @@
 """Finding: the boxes of a picture that show taught objects.
 
 A finder suggests boxes, and each is recognised like a picture of its own. Several boxes may show
-one object, and so does the whole picture, if it shows one only. Then the best box is a nearer look.
+one object. So may the whole picture, if it shows only one object. Then the best box is a nearer
+look.
 """
 
 from collections.abc import Callable, Iterable, Sequence

@@ -99,7 +99,7 @@ class Learned:
         self._summary = NOTHING
         self._now: Snapshot | None = None
         self._decision: tuple[object, Decision | None] | None = None
-        _in_use.add(self)
+        _in_use[id(self)] = self
 
     # Following the state
 
@@ -286,12 +286,14 @@ class Learned:
 
 # What is in use in this process. A fork waits until no thread changes any of it: the fork would
 # have locks that no thread will ever release, and half a change.
-_in_use: "weakref.WeakSet[Learned]" = weakref.WeakSet()
+# It is copied at once by `valuerefs`: to iterate over a WeakSet fails if a thread adds to it.
+_in_use: "weakref.WeakValueDictionary[int, Learned]" = weakref.WeakValueDictionary()
 _held: list[Learned] = []
 
 
 def _before_fork() -> None:
-    for each in sorted(_in_use, key=id):  # as a merge of two does
+    found = [learned for each in _in_use.valuerefs() if (learned := each()) is not None]
+    for each in sorted(found, key=id):  # as a merge of two does
         each.guard.acquire()
         _held.append(each)
 

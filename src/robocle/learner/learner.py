@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from robocle._internal.wording import plural
 from robocle.backbones import Backbone
-from robocle.classifiers.labels import spelling_of
+from robocle.classifiers.labels import UNKNOWN, spelling_of
 from robocle.errors import NothingTaughtError, RobocleError, StateError
 from robocle.finders import Finder, finder
 from robocle.images import Picture
@@ -56,9 +56,9 @@ class Learner:
     """Learns objects from labelled pictures, one picture at a time, and recognises them.
 
     Several threads may use a learner. Changes are made one after another. Predictions run beside
-    each other and beside a change; each sees the learner before or after it. Several programs may
-    have a file open at once, and each follows the changes of the others. A forked process may go on
-    with a learner.
+    each other and beside a change; each sees the learner as it is before or after the change.
+    Several programs may have a file open at once, and each follows the changes of the others. A
+    forked process may go on with a learner.
 
     Several methods share these arguments:
 
@@ -337,7 +337,7 @@ class Learner:
     def last_embedding(self, label: str) -> NDArray[Any] | None:
         """Return the last embedding taught under a label; None if no sample of it is kept."""
         with self._learned.guard:
-            return self._learned.last_embedding(spelling_of(label, self.labels))
+            return self._learned.last_embedding(spelling_of(label, [*self.labels, UNKNOWN]))
 
     # Predicting
 
@@ -483,6 +483,20 @@ class Learner:
 
     # Inspecting what was learned
 
+    def taught_label(self, label: str) -> str:
+        """Return how a label was taught: without spaces around it, and "unknown" in lower case.
+
+        Raises:
+            UnknownLabelError: The label was never taught.
+
+        Example:
+            >>> learner = Learner(pooling="avg")
+            >>> learner.teach_embedding([0.9, 0.1], "mug")
+            >>> learner.taught_label(" mug")
+            'mug'
+        """
+        return editing.known(self._learned, label)
+
     def readiness(self) -> "Readiness | None":
         """Return which labels need more pictures and which are easily confused.
 
@@ -520,11 +534,14 @@ class Learner:
         Args:
             most: How many pictures to return at most.
             label: Only pictures of this label; None for all labels.
+
+        Raises:
+            UnknownLabelError: The label was never taught.
         """
         from robocle.recognition.readiness import doubtful_samples
 
         require_whole("most", most, 1, 1_000_000)
-        known = None if label is None else editing.known(self._learned, label)
+        known = None if label is None else self.taught_label(label)
         with self._learned.judged() as (classifier, decision):
             return doubtful_samples(classifier, decision, most, known)
 
@@ -559,12 +576,15 @@ class Learner:
         """
         editing.forget(self._learned, label)
 
-    def remove(self, *ids: str) -> None:
+    def remove(self, *ids: str) -> int:
         """Remove taught pictures, as if they had never been taught. This can be undone.
 
         Args:
             ids: The ids of the pictures, as `samples` has them, or the first digits of an id that
                 no other picture begins with.
+
+        Returns:
+            The number of pictures removed. One that is given twice counts once.
 
         Raises:
             UnknownSampleError: There is no such picture, or more than one. Nothing is removed.
@@ -572,11 +592,12 @@ class Learner:
         Example:
             >>> learner = Learner(pooling="avg")
             >>> learner.teach_embeddings([[0.9, 0.1], [0.2, 0.8]], ["mug", "mug"])
-            >>> learner.remove(learner.samples[0].id)
-            >>> learner.counts, learner.undo(), learner.counts
-            ({'mug': 1}, 'removing 1 picture', {'mug': 2})
+            >>> learner.remove(learner.samples[0].id), learner.counts
+            (1, {'mug': 1})
+            >>> learner.undo(), learner.counts
+            ('removing 1 picture', {'mug': 2})
         """
-        editing.remove(self._learned, ids)
+        return editing.remove(self._learned, ids)
 
     def rename(self, label: str, new_label: str) -> None:
         """Rename a label. If the new name is a label already, the two become one.

@@ -31,10 +31,10 @@ def created(
     """Return a new learner in memory; see `Learner`."""
     chosen = asdict(profile(profile_name)) | {key: spec for key, spec in specs.items() if spec}
     classifier = classifier_for(objects, chosen["classifier"])
-    looks = chosen["pooling"], chosen["views"], chosen["prediction_views"]
+    pooling_and_views = chosen["pooling"], chosen["views"], chosen["prediction_views"]
     path = os.fspath(network) if isinstance(network, os.PathLike) else ""
     try:
-        pipeline = Pipeline.build(path or network or chosen["backbone"], *looks)
+        pipeline = Pipeline.build(path or network or chosen["backbone"], *pooling_and_views)
     except SpecError as error:
         raise _unless_path(network, error) from error
     parts = pipeline.parts(CLASSIFIERS.build(classifier, blocks=pipeline.blocks))

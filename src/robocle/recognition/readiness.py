@@ -255,7 +255,7 @@ def doubtful_samples(
     found = [each for each in taught_samples(classifier, decision) if label in (None, each.label)]
     judged = [each for each in found if each.recognised is not None]
     worst = sorted(judged, key=lambda each: each.recognised or 0.0)[: max(CANDIDATES, 2 * most)]
-    helped = classifier.recognised_without([each.id for each in worst])
+    helped = classifier.recognised_without([each.id for each in worst]) if worst else []
     tried = [replace(each, would_help=more) for each, more in zip(worst, helped, strict=True)]
     doubtful = [each for each in tried if each.is_doubtful]
     doubtful.sort(key=lambda each: (-each.would_help, each.recognised))

@@ -9,7 +9,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from robocle._internal.wording import plural
-from robocle.classifiers.labels import never_taught
 from robocle.errors import ImageError, RobocleError, RosError, SpecError
 from robocle.ros.encodings import RosPicture, picture_of
 from robocle.ros.frames import MOST_FRAMES
@@ -135,8 +134,7 @@ class Services:
     @_answering
     def remove(self, recogniser: Recogniser, request: Any, _response: Any) -> str:
         """Remove taught pictures."""
-        recogniser.learner.remove(*request.ids)
-        return f"removed {plural(len(request.ids), 'picture')}"
+        return f"removed {plural(recogniser.learner.remove(*request.ids), 'picture')}"
 
     @_answering
     def list_labels(self, recogniser: Recogniser, _request: Any, response: Any) -> str:
@@ -149,9 +147,8 @@ class Services:
     @_answering
     def samples(self, recogniser: Recogniser, request: Any, response: Any) -> str:
         """Return the taught pictures of a label, or of all."""
-        samples = recogniser.learner.samples
-        found = [each for each in samples if request.label in ("", each.label)]
-        if request.label and not found:
-            raise never_taught(request.label, recogniser.learner.labels)
+        learner = recogniser.learner
+        label = learner.taught_label(request.label) if request.label else None
+        found = [each for each in learner.samples if label in (None, each.label)]
         response.samples = [sample_message(each) for each in found]
         return plural(len(found), "picture")

@@ -205,15 +205,20 @@ class Change:
         step = next((each for each in steps if each.id == id), None)
         if step is None:
             raise NothingToUndoError("undo", id)
+        query = "SELECT 1 FROM changes WHERE merged = 1 AND step = ?"
+        if self.execute(query, (step.number,)).fetchone():
+            reason = "a merge cannot be undone once other changes followed: undo these first"
+            raise NotLastStepError(steps[0].description, "undo", reason)
         later = self.execute(
-            """SELECT max(step) FROM changes WHERE merged = 1 AND step = ?1 OR step > ?1 AND
+            """SELECT max(step) FROM changes WHERE step > ?1 AND
             sample IN (SELECT sample FROM changes WHERE step = ?1)
             AND step IN (SELECT number FROM steps WHERE undone = 0)""",
             (step.number,),
         ).fetchone()[0]
         if later is not None:
-            by = next(each for each in steps if each.number == later)
-            raise NotLastStepError(by.description, "undo")
+            by = next(each for each in steps if each.number == later).description
+            reason = f"{by} has changed the same pictures: undo that first"
+            raise NotLastStepError(by, "undo", reason)
         changes = self.execute(
             "SELECT sample, label_before FROM changes WHERE step = ? ORDER BY rowid DESC",
             (step.number,),

@@ -21,9 +21,13 @@ from robocle.store.change import CONTENT, INSERT, Change
 from robocle.store.records import Row, packed
 from robocle.store.state import State
 
+Whose = Literal["own", "all"]
+
 SPARE = 64
 """How many samples more than `keep` a file has before they are folded, at least: it takes time."""
 CLASSES = "fold > 0 AND origin = ? AND label IS NOT NULL AND bits > 0"
+# What was taught as unknown is never folded. A label that is NULL is not unequal to it.
+TO_FOLD = f"label != '{UNKNOWN}' AND fold IS NULL AND (? OR origin = ?)"
 REMOVE = f"UPDATE samples SET label = NULL, origin = ?, changed = ?, {CONTENT} WHERE number = ?"
 
 
@@ -76,11 +80,17 @@ def _taught(state: State, origin: bytes, rows: Sequence[Row]) -> StreamingClassi
     return classifier
 
 
+def samples_to_fold(state: State, whose: Whose = "own") -> int:
+    """Return how many samples of a state could be folded; see `fold`."""
+    query = f"SELECT count(*) FROM samples WHERE {TO_FOLD}"
+    return int(state.query(query, whose == "all", state.origin)[0][0])
+
+
 def fold(
     change: Change,
     classifier: StreamingClassifier,
     spare: int | None = None,
-    whose: Literal["own", "all"] = "own",
+    whose: Whose = "own",
 ) -> None:
     """Fold the samples that were taught to a state beyond those that its classifier keeps.
 
@@ -95,14 +105,12 @@ def fold(
     (last,) = change.execute("SELECT max(number) FROM samples").fetchone()
     if not classifier.FOLDS or (last or 0) <= most:  # there are no more rows than that
         return
-    # What was taught as unknown is never folded. A label that is NULL is not unequal to it.
-    own = f"label != '{UNKNOWN}' AND fold IS NULL AND ({int(whose == 'all')} OR origin = ?)"
-    if state.query(f"SELECT count(*) FROM samples WHERE {own}", state.origin)[0][0] <= most:
+    if samples_to_fold(state, whose) <= most:
         return
     if getattr(classifier, "scatter", "") == "published" and state.folds().keys() - {state.origin}:
         return  # such sums cannot be added to others
     with state.reading():
-        rows = state.rows(own, state.origin)
+        rows = state.rows(TO_FOLD, whose == "all", state.origin)
         folded = _taught(state, state.origin, rows)
     kept = {sample.id for sample in folded.samples}
     _write(change, [row for row in rows if row.id.hex() not in kept], folded.state())

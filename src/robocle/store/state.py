@@ -167,7 +167,7 @@ class State:
         self._connection, self._process = connection, os.getpid()
         self._identity = file_identity(self.path)
         self._opened_files += 1
-        _open_states.add(self)
+        _open_states[id(self)] = self
 
     @property
     def connection(self) -> sqlite3.Connection:
@@ -396,12 +396,13 @@ def is_open_here(path: Path) -> bool:
     It must not be read again: to close another handle of a file would release the locks that SQLite
     holds on it.
     """
-    identity = file_identity(path)
+    found = file_identity(path), os.getpid()
+    states = (each() for each in _open_states.valuerefs())
     return any(
-        each.is_open and each._identity == identity and each._process == os.getpid()
-        for each in _open_states
+        each and each.is_open and (each._identity, each._process) == found for each in states
     )
 
 
-_open_states: "weakref.WeakSet[State]" = weakref.WeakSet()
+# By their ids: `valuerefs` copies at once, while to iterate over a WeakSet fails if a thread adds.
+_open_states: "weakref.WeakValueDictionary[int, State]" = weakref.WeakValueDictionary()
 _of_other_processes: list[sqlite3.Connection] = []

@@ -8,6 +8,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
+from robocle._internal.wording import without_login
 from robocle.errors import BrokerError, MissingExtraError
 
 if TYPE_CHECKING:
@@ -65,26 +66,24 @@ class Broker:
 
 def _pieces(url: str, address: str) -> tuple[str, int | None, str, str]:
     """Return the host, the port, the user and the scheme of a URL."""
+    advice = (
+        f"{without_login(address)!r} is not the address of a broker: give HOST, HOST:PORT or "
+        "mqtts://USER@HOST:PORT"
+    )
     try:
         parts = urlsplit(url)
         host, port = parts.hostname, parts.port
-    except ValueError as error:
-        raise BrokerError(f"{_hidden(address)} is not the address of a broker: {error}") from error
+    except ValueError:
+        raise BrokerError(advice) from None  # the cause quotes what may be part of a password
     if parts.password is not None:
         raise BrokerError(
             f"the password does not belong in the address of the broker, where other programs see"
             f" it: set the variable {PASSWORD_VARIABLE}"
         )
-    if not host or parts.scheme not in PORTS or parts.path.strip("/") or re.search(r"\s", host):
-        raise BrokerError(
-            f"{_hidden(address)!r} is not the address of a broker: give HOST, HOST:PORT or "
-            "mqtts://USER@HOST:PORT"
-        )
+    further = f"{parts.path}{parts.query}{parts.fragment}".strip("/")
+    if not host or parts.scheme not in PORTS or further or re.search(r"\s", host):
+        raise BrokerError(advice)
     return host, port, unquote(parts.username or ""), parts.scheme
-
-
-def _hidden(address: str) -> str:
-    return re.sub(r":[^:@/]*@", ":...@", address)
 
 
 def refusal(broker: Broker, reason: object) -> str:

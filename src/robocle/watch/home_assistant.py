@@ -24,12 +24,12 @@ def identifier(name: str) -> str:
     """Return a name as it may occur in topics: letters, digits, - and _.
 
     >>> identifier("kitchen"), identifier("Küche / 1")
-    ('kitchen', 'K_che_1-5d2b')
+    ('kitchen', 'K_che_1-5d2b1a1b737c')
     """
     plain = re.sub(r"[^A-Za-z0-9_-]+", "_", name)
     if plain == name:
         return plain
-    return f"{plain}-{hashlib.sha256(name.encode()).hexdigest()[:4]}"
+    return f"{plain}-{hashlib.sha256(name.encode()).hexdigest()[:12]}"
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Device:
     label_sensors: bool = False
     """Whether there is a binary sensor per label: whether that object is seen."""
     image: bool = False
-    """Whether the frame is published when something else is seen."""
+    """Whether the frame is published whenever what is seen changes."""
 
     def __post_init__(self) -> None:
         if not self.name.strip():

@@ -9,7 +9,7 @@ import asyncio
 import io
 import re
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import IO, Annotated, Any, Literal, TypeVar
 
 from fastapi import Query
@@ -272,7 +272,8 @@ async def body_of(
         file: What the body is written to; None for memory.
 
     Raises:
-        RequestError: It is too large, takes too long, or is a form with a file in it.
+        RequestError: It is too large, takes too long, cannot be stored, or is a form with a file
+            in it.
     """
     service = request.app.state.service
     if request.headers.get("content-type", "").startswith("multipart/"):
@@ -293,11 +294,15 @@ async def body_of(
                     service.hold(len(chunk))
                     size += len(chunk)
                     body.write(chunk)
+            body.seek(0)
         except TimeoutError as error:
             raise RequestError(408, f"the request took over {BODY_SECONDS} seconds") from error
         except ClientDisconnect as error:
             raise RequestError(400, "the request was cut off") from error
-        body.seek(0)
+        except OSError as error:
+            with suppress(OSError):
+                body.close()  # which would fail again where the file was opened
+            raise RequestError(503, f"cannot store the request: {error.strerror}") from error
         yield body
     finally:
         service.release(size)

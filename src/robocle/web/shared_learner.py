@@ -15,12 +15,11 @@ from pathlib import Path
 from robocle._internal.wording import plural
 from robocle.classifiers.labels import (
     UNKNOWN,
-    never_taught,
     require_label,
     similar_label,
     spelling_of,
 )
-from robocle.errors import StateError
+from robocle.errors import StateAccessError, StateError
 from robocle.images import Picture
 from robocle.learner import Learner
 from robocle.recognition.readiness import Readiness
@@ -141,9 +140,7 @@ class SharedLearner:
             UnknownLabelError: It was never taught.
         """
         learner = self.learner
-        name = spelling_of(label, learner.labels)
-        if name is None:
-            raise never_taught(label, learner.labels)
+        name = learner.taught_label(label)
         found = [each for each in reversed(learner.samples) if each.label == name]
         return answers.Samples(
             label=name, samples=[answers.Sample.model_validate(each) for each in found]
@@ -152,8 +149,8 @@ class SharedLearner:
     def remove(self, ids: Sequence[str]) -> answers.Removed:
         """Remove taught pictures."""
         with self.learner.step() as step:
-            self.learner.remove(*ids)
-        return answers.Removed(removed=len(set(ids)), step=step.id, version=self._changed())
+            removed = self.learner.remove(*ids)
+        return answers.Removed(removed=removed, step=step.id, version=self._changed())
 
     def set_badge(self, label: str, badge: str) -> answers.Badges:
         """Choose an emoji or a colour for a label."""
@@ -254,8 +251,12 @@ class SharedLearner:
     @contextmanager
     def folder(self) -> Iterator[Path]:
         """Lend a folder inside that of the state: nothing is written anywhere else."""
-        parent = Path(os.path.realpath(self.path)).parent
-        with tempfile.TemporaryDirectory(prefix=".robocle-", dir=parent) as folder:
+        place = Path(os.path.realpath(self.path))
+        try:
+            lent = tempfile.TemporaryDirectory(prefix=".robocle-", dir=place.parent)
+        except OSError as error:
+            raise StateAccessError.of("write a file beside", place, error) from error
+        with lent as folder:
             yield Path(folder)
 
 

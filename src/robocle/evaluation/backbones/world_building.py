@@ -31,7 +31,7 @@ from robocle.profiles import DEFAULT
 from robocle.recognition.temperature import best_temperature
 from robocle.types import Embeddings
 
-THINGS, NOTHING = 256, 63
+OBJECTS, NOTHING = 256, 63
 """The number of pictures of objects and of nothing in a world: it takes 3.3 MB for the default."""
 SEVERAL = 5
 """Pictures taught per object, to measure how objects score that are seen again."""
@@ -66,7 +66,7 @@ def build_world(
     """
     pipeline = Pipeline.build(network, pooling or DEFAULT.pooling, DEFAULT.views, views)
     shown = progress or (lambda pictures, _: pictures)
-    given = _embedded(pipeline, things_in(folder), shown, "world") if folder else None
+    given = _embedded(pipeline, objects_in(folder), shown, "world") if folder else None
     home = _Home.shipped()
     seen = _embedded(pipeline, home.elsewhere, shown, "home")
     objects = seen if given is None else given
@@ -93,8 +93,8 @@ def as_kept(rows: Embeddings) -> Embeddings:
     return rounded if np.isfinite(rounded).all() else rows
 
 
-def things_in(folder: Path) -> list[Path]:
-    """Return at most THINGS pictures of a folder and its subfolders, evenly spaced by name.
+def objects_in(folder: Path) -> list[Path]:
+    """Return at most OBJECTS pictures of a folder and its subfolders, evenly spaced by name.
 
     Raises:
         DataError: There are fewer than FEWEST pictures.
@@ -105,7 +105,7 @@ def things_in(folder: Path) -> list[Path]:
             f"{folder} has {plural(len(found), 'picture')}, but a world needs {FEWEST}: give a "
             "folder with a few hundred pictures of anything"
         )
-    return evenly_spaced(found, THINGS)
+    return evenly_spaced(found, OBJECTS)
 
 
 @dataclass(frozen=True)
