@@ -28,8 +28,8 @@ CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "robo
 # Few pictures: an emulated processor takes seconds for each.
 LABELS = ("hammer", "mug", "teddy")
 PLACES = ("illumination", "pose")
-TOLERANCES = {"fast": 1e-5, "light": 2e-2}
-"""How far the scores of a profile may differ. In 8-bit integers a sum may be rounded another way."""
+TOLERANCES: dict[Any, float] = {"fast": 1e-5, "light": 2e-2}
+"""How far the scores of a profile may differ. Integers may be rounded another way."""
 SECONDS = 900
 PLATFORMS = ("manylinux_2_28_aarch64", "manylinux_2_27_aarch64", "manylinux2014_aarch64")
 # Of a Raspberry Pi 5. onnxruntime reads it to choose its kernels.
