@@ -83,11 +83,8 @@ def _table(figures: Figures) -> list[str]:
 
 
 def _named(method: str, backbone: str) -> str:
-    """Return the profile that a method is with a backbone, or what it has of one."""
-    if method not in PROFILES:
-        return method
-    looks = PROFILES[method].prediction_views
-    for name, profile in PROFILES.items():
-        if (profile.backbone, profile.prediction_views) == (backbone, looks):
-            return f"**{name}**"
-    return f"looks of {method}"
+    """Return the name of a method, in bold if it is a profile."""
+    is_profile = any(
+        method == name and backbone == each.backbone for name, each in PROFILES.items()
+    )
+    return f"**{method}**" if is_profile else method

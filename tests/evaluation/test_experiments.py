@@ -54,6 +54,8 @@ def test_a_profile_in_an_experiment_is_that_of_the_learner(experiment: Experimen
                 profile.views,
                 profile.prediction_views,
             )
+            assert method.backbones in ((), (profile.backbone,))
+            assert method.backbones or profile.backbone == PROFILES[DEFAULT_PROFILE].backbone
 
 
 def test_a_gain_is_over_a_method_listed_before(experiment: Experiment) -> None:
@@ -112,6 +114,17 @@ def test_the_page_about_the_paper_says_which_options_belong_to_whom() -> None:
 def test_a_reading_for_another_size_does_not_survive_other_backbones() -> None:
     studies = load_experiment("table1").changed(backbones=("resnet18",)).studies
     assert [study.name for study in studies] == ["OpenLORIS"]
+
+
+def test_a_method_may_have_a_backbone_of_its_own_unless_others_are_asked_for() -> None:
+    plan = load_experiment("profiles")
+    used = {(place.method, trial.backbone) for trial, place in plan.trials({}).items()}
+    assert used == {
+        ("default of 0.1.0", "efficientnet_lite0"),
+        *((name, each.backbone) for name, each in PROFILES.items()),
+    }
+    other = plan.changed(backbones=("efficientnet_lite1",))
+    assert {trial.backbone for trial in other.trials({})} == {"efficientnet_lite1"}
 
 
 def test_studies_are_chosen_by_name() -> None:

@@ -40,13 +40,15 @@ MOMENTS = ("moments:r=3,form=root", "moments:r=3,form=standardised")
 
 @dataclass(frozen=True)
 class Method:
-    """A pooling, a classifier and views, under the name that tables show."""
+    """A pooling, a classifier and views, perhaps a backbone, under the name that tables show."""
 
     name: str
     pooling: str
     classifier: str
     views: str = "plain"
     prediction_views: str = "plain"
+    backbones: tuple[str, ...] = ()
+    """The backbones that it is run on, instead of those of the study."""
     over: str = ""
     """The method that this one's gain is computed over."""
     paper: Mapping[str, str] = field(default_factory=dict, hash=False)
@@ -141,7 +143,10 @@ class Experiment:
         title = self.title
         if name and name not in FULL_NAMES and self.paper_data:
             title += f"; on {OTHER_DATA.get(name, name)} in place of {self.paper_data}"
-        return replace(self, title=title, studies=tuple(studies)) if given else self
+        methods = self.methods
+        if "backbones" in given:
+            methods = tuple(replace(each, backbones=()) for each in methods)
+        return replace(self, title=title, studies=tuple(studies), methods=methods)
 
     @property
     def paper_data(self) -> str:
@@ -176,12 +181,14 @@ class Experiment:
         """
         found: dict[Trial, Place] = {}
         for study, root in self._studies_here(roots):
-            absences = {name: _absence(name) for name in study.backbones}
+            wanted = {each: each.backbones or study.backbones for each in self.methods}
+            names = dict.fromkeys(name for each in wanted.values() for name in each)
+            absences = {name: _absence(name) for name in names}
             for reason in filter(None, absences.values()):
                 log.warning("skipped: %s", reason)
-            backbones = [name for name, reason in absences.items() if not reason]
             for method in self.methods:
                 place = self._place(study, method, len(found))
+                backbones = [name for name in wanted[method] if not absences[name]]
                 for trial in self._trials(study, method, root, backbones):
                     found.setdefault(trial, place)
         if not found and not self.moment_trials(roots):
