@@ -21,6 +21,7 @@
     views = "plain"                        # the views of a taught picture
     prediction_views = "plain"             # the views of a test picture
     over = "NCM"                           # the method that the gain is computed over
+    backbones = ["resnet18"]               # if it has its own, instead of those of the studies
     paper = { method = "slda" }
 
 Every method is run on every study, with every backbone, taught corruption and seed. To use the
