@@ -15,7 +15,8 @@ from command_line import assert_one_line, run
 from nats_server import FLEET, NatsServer, RobotProcess, labels_of, requires_nats, robots
 from robocle import Learner
 from robocle.backbones import Backbone
-from robocle.fleet import connection
+from robocle.errors import FleetError
+from robocle.fleet import connection, messages
 from robocle.fleet.exchange import Exchange
 from robocle.fleet.log import PATIENCE, Log
 from robocle.fleet.messages import (
@@ -24,6 +25,7 @@ from robocle.fleet.messages import (
     badge_id,
     decision_message,
     fingerprint,
+    read_decision,
     sample_message,
     written,
 )
@@ -81,6 +83,8 @@ HOSTILE = {
     "no time": changed(SAMPLE, decided=0),
     "a time that is no number": changed(SAMPLE, time=True),
     "the year 9999": changed(SAMPLE, decided=2**60),
+    "decided in 2255": changed(SAMPLE, decided=2**53),
+    "taught in 2255": changed(SAMPLE, time=2**53),
     "a huge number": changed(SAMPLE, decided=10**400),
     "faults that are no text": changed(SAMPLE, quality=["dark"]),
     "faults of two lines": changed(SAMPLE, quality="dark\nblurred"),
@@ -109,6 +113,8 @@ HOSTILE_DECISIONS = {
     "the badge of a control sequence": changed(BADGE, label="\x1b[2J"),
     "a badge without a time": changed(BADGE, decided=0),
     "a badge of the year 9999": changed(BADGE, decided=2**60),
+    "a badge of 2255": changed(BADGE, decided=2**53),
+    "2255": written({"label": "mug", "decided": 2**53}, bytes(16)),
 }
 KINDS = {
     **{f"sample: {name}": ("sample", each) for name, each in HOSTILE.items()},
@@ -128,6 +134,21 @@ def test_a_hostile_message_is_refused_in_a_line(name: str, state: Path) -> None:
     with Learner.edit(state) as learner:
         assert learner.counts == {"mug": 3}
         assert learner.badges == {}
+
+
+@pytest.mark.parametrize("years", [9, 11])
+@pytest.mark.parametrize("now", [0.0, 4e9])
+def test_a_time_is_refused_more_than_ten_years_ahead_even_if_the_clock_was_never_set(
+    years: int, now: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(time, "time", lambda: now)
+    decided = int((max(now, messages.RELEASED) + years * 365 * 86400) * 1e6)
+    payload = decision_message(Decision((bytes(16),), "mug", decided))
+    if years == 9:
+        assert read_decision(payload).decided == decided
+    else:
+        with pytest.raises(FleetError, match="more than ten years ahead"):
+            read_decision(payload)
 
 
 def test_the_first_message_does_not_decide_the_width(lite0: Backbone, tmp_path: Path) -> None:
