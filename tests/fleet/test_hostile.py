@@ -6,12 +6,13 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from command_line import assert_one_line, run
+from command_line import assert_one_line, assert_refused, run
 from nats_server import FLEET, NatsServer, RobotProcess, labels_of, requires_nats, robots
 from robocle import Learner
 from robocle.backbones import Backbone
@@ -25,12 +26,14 @@ from robocle.fleet.messages import (
     badge_id,
     decision_message,
     fingerprint,
+    hello_message,
     read_decision,
     sample_message,
     written,
 )
 from robocle.fleet.server import PASSWORD_VARIABLE
 from robocle.fleet.view import Sharing
+from robocle.learner.pipeline import Parts
 from robocle.store.state import State
 from robots import in_memory, opened, teach
 from server_process import free_port
@@ -215,22 +218,56 @@ def test_what_is_hostile_does_not_hold_up_what_follows(state: Path, tmp_path: Pa
         assert "nothing that robots take in" in log.stdout
 
 
+@requires_nats
+@pytest.mark.slow
+def test_no_hello_keeps_a_new_robot_from_joining(state: Path, tmp_path: Path) -> None:
+    with Learner.edit(state) as learner:
+        parts = learner.parts
+    new, unusable = tmp_path / "new.robocle", replace(parts, classifier="nosuch")
+    with NatsServer(tmp_path) as server:
+        joining = ("fleet", "join", new, server.url, "--fleet", FLEET, "--once")
+        publish(server, state, [hello_message(unusable)], "hello", robot="000")
+        assert_refused(run(*joining), "no robot whose parts can be used here", "'nosuch'")
+        assert not new.exists()
+        publish(server, state, [b"garbage"], "hello", robot="AAA")
+        assert run("fleet", "join", state, *joining[3:]).exit_code == 0
+        found = run(*joining)
+        assert found.exit_code == 0, found.stderr
+        assert labels_of(new) == labels_of(state)
+        new.unlink()
+        publish(server, replace(parts, pooling="max"), [hello_message(parts)], "hello")
+        assert run(*joining).exit_code == 0  # it does not have the parts of its subject
+        new.unlink()
+        other = replace(parts, pooling="max")
+        publish(server, other, [hello_message(other)], "hello", robot="other")
+        assert_refused(
+            run(*joining), "stub with avg", "stub with max", "a first picture with those that you"
+        )
+
+
 def decision_message_of_nobody() -> bytes:
     """Return a decision about samples that nobody has."""
     return decision_message(Decision((bytes(16), bytes([1] * 16)), "ghost", 5))
 
 
 def publish(
-    server: NatsServer, state: Path, payloads: list[bytes], kind: str, robot: str = "stranger"
+    server: NatsServer,
+    state: Path | Parts,
+    payloads: list[bytes],
+    kind: str,
+    robot: str = "stranger",
 ) -> None:
-    """Publish messages as another robot."""
-    with Learner.edit(state) as learner:
-        parts = fingerprint(learner.parts)
+    """Publish messages as another robot, which has certain parts or those of a state."""
+    if isinstance(state, Path):
+        with Learner.edit(state) as learner:
+            state = learner.parts
+    parts = fingerprint(state)
 
     async def work(log: Log) -> None:
+        await log.info(create=True)
         for number, payload in enumerate(payloads):
             subject = log.server.subject(kind, parts=parts, robot=robot)
-            await log.publish(subject, payload, f"{kind}-{number}-{hash(payload)}")
+            await log.publish(subject, payload, f"{kind}-{number}-{hash((subject, payload))}")
 
     server.with_log(work)
 

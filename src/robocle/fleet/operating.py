@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
+from robocle._internal.wording import listed
 from robocle.errors import FleetError, RobocleError
 from robocle.fleet.connection import connected
 from robocle.fleet.membership import Membership, file_beside
@@ -30,6 +31,7 @@ from robocle.fleet.messages import (
 from robocle.fleet.server import PASSWORD_VARIABLE, Server
 from robocle.learner import Learner
 from robocle.learner.pipeline import Parts
+from robocle.store.folding import built
 from robocle.store.state import FilePath, State
 
 OPERATOR = "operator"
@@ -209,10 +211,11 @@ async def created_like(server: Server, path: FilePath) -> None:
     """Create an empty state with the parts of the robots of a fleet.
 
     Raises:
-        FleetError: There are no robots yet, or they have several kinds of parts.
-        StateError: The state cannot be created, or needs a part that is not installed.
+        FleetError: There are no robots yet whose parts can be used, or they have several kinds.
+        StateError: The state cannot be created.
     """
     found: dict[str, Parts] = {}
+    has = "no robots yet"
     async with connected(server, OPERATOR) as log:
         subjects: dict[str, int] = {}
         with suppress(FleetError):  # nobody has joined it yet
@@ -221,14 +224,20 @@ async def created_like(server: Server, path: FilePath) -> None:
         for subject in subjects:
             kind = subject.split(".")[2]
             message = None if kind in found else await log.message(subject=subject)
-            parts = read_hello(message.payload) if message else None
-            if parts and fingerprint(parts) == kind:
-                found[kind] = parts
+            try:
+                parts = read_hello(message.payload) if message else None
+                if parts and fingerprint(parts) == kind:
+                    built(str(path), parts.classifier)
+                    found[kind] = parts
+            except RobocleError as error:
+                has = f"no robot whose parts can be used here ({error})"
+    if len(found) > 1:
+        kinds = [f"{each.backbone} with {each.pooling}" for each in found.values()]
+        has = f"robots with several kinds of parts ({listed(kinds, 'other')})"
     if len(found) != 1:
-        has = "robots with several kinds of parts" if found else "no robots yet"
         raise FleetError(
             f"there is no state {path}, and the fleet {server.fleet} has {has}: teach {path} a "
-            "first picture, then join"
+            f"first picture{' with those that you want' if found else ''}, then join"
         )
     (parts,) = found.values()
     State.open(path, lambda: dict(vars(parts))).close()
