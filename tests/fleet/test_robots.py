@@ -220,7 +220,7 @@ def test_a_second_program_cannot_join_with_the_same_state(
     with NatsServer(tmp_path) as server, robots(server.url, states[0]):
         found = run("fleet", "join", states[0], server.url, "--fleet", FLEET, "--once")
         assert found.exit_code == 1
-        assert "another program has" in found.stderr
+        assert f"`robocle fleet join` is running for {states[0]}" in found.stderr
         assert run("fleet", "leave", states[0]).exit_code == 1
     with NatsServer(tmp_path) as server:
         member = RobotProcess(states[0], server.url, "--once")
