@@ -328,6 +328,19 @@ def test_robots_with_other_parts_are_reported_and_never_mixed(
 
 @requires_nats
 @pytest.mark.slow
+@pytest.mark.parametrize("error", [FileNotFoundError, ValueError])
+def test_an_error_of_our_own_is_not_one_of_the_connection(
+    error: type[Exception], tmp_path: Path
+) -> None:
+    async def work(log: Log) -> None:
+        raise error("elsewhere")
+
+    with NatsServer(tmp_path) as server, pytest.raises(error, match=r"^elsewhere$"):
+        server.with_log(work)
+
+
+@requires_nats
+@pytest.mark.slow
 def test_wrong_credentials_are_refused_in_a_line(
     state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -391,6 +404,8 @@ def test_with_the_permissions_of_the_documents_a_robot_shares_and_does_not_pin(
     [
         (("join", "STATE", "http://x", "--fleet", "house"), "not the address of a server"),
         (("join", "STATE", "nats://a:b@x", "--fleet", "house"), "the password does not belong"),
+        (("join", "STATE", "nats://u:se/cret@x", "--fleet", "h"), "'nats://...@x' is not the"),
+        (("join", "STATE", "nats://u:s/e@cr/et@x", "--fleet", "h"), "'nats://...@x' is not the"),
         (("join", "STATE", "nats://x", "--fleet", "my house"), "cannot be the name of a fleet"),
         (("join", "STATE", "nats://x", "--fleet", "h", "--creds", "none"), "there is no file"),
         (("pin", "house", "nats://x"), "is no point of a fleet"),

@@ -1,14 +1,14 @@
 """The log of a fleet: one stream of NATS JetStream."""
 
 import asyncio
-from collections.abc import AsyncIterator, Coroutine
-from contextlib import suppress
+from collections.abc import AsyncIterator, Coroutine, Iterator
+from contextlib import contextmanager, suppress
 from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from robocle.errors import FleetError
 from robocle.fleet.messages import KINDS, Received
-from robocle.fleet.server import Server
+from robocle.fleet.server import Server, explained
 
 if TYPE_CHECKING:
     from nats.aio.client import Client
@@ -21,7 +21,7 @@ Value = TypeVar("Value")
 PATIENCE = 20.0
 """Seconds that the server may take to answer."""
 HEARTBEAT = 3.0
-"""Seconds between two signs of life of the server."""
+"""Seconds between two heartbeats of the server."""
 IN_FLIGHT = 256
 """How many messages the server sends before the first of them is applied."""
 FORGOTTEN = 90 * 86400.0
@@ -62,11 +62,20 @@ class Log:
         answer = asyncio.ensure_future(request)
         try:
             await asyncio.wait((answer, self._ended), return_when=asyncio.FIRST_COMPLETED)
-            if not answer.done():
-                raise self._ended.result()
-            return answer.result()
+            with self._explaining():
+                if not answer.done():
+                    raise self._ended.result()
+                return answer.result()
         finally:
             answer.cancel()
+
+    @contextmanager
+    def _explaining(self) -> Iterator[None]:
+        """Say that an error of the system is one of the connection, not of a file of this robot."""
+        try:
+            yield
+        except OSError as error:
+            raise explained(self.server, error) from error
 
     async def info(self, create: bool = False, subjects: str | None = None) -> "StreamInfo":
         """Return what the server says about the log.
@@ -128,11 +137,12 @@ class Log:
             pause: How many seconds to wait for messages.
 
         Raises:
-            TimeoutError: The server shows no sign of life.
+            UnreachableError: The connection ended, or the server sends no heartbeat.
         """
         inbox, consumer = self.client.new_inbox(), f".{self.server.stream}.{robot}."
-        await self.client.subscribe(inbox, cb=self._note)
-        left = await self._stand_in_line(parts, robot, start, inbox)
+        with self._explaining():
+            await self.client.subscribe(inbox, cb=self._note)
+            left = await self._new_consumer(parts, robot, start, inbox)
         while not self._ended.done():
             raw, self._arrived = self._arrived, []
             # The subject of an answer ends with how often the message was delivered, its sequences
@@ -146,17 +156,23 @@ class Log:
                 ],
                 left,
             )
-            if raw:
-                await raw[-1].ack()
-            if self._arrived:
-                continue
-            self._sign.clear()
-            try:
-                await asyncio.wait_for(self._sign.wait(), pause)
-            except TimeoutError:
-                if monotonic() > self._last_sign + 4 * HEARTBEAT:
-                    raise TimeoutError("no sign of life") from None
-        raise self._ended.result()
+            with self._explaining():
+                if raw:
+                    await raw[-1].ack()
+                await self._wait(pause)
+        with self._explaining():
+            raise self._ended.result()
+
+    async def _wait(self, pause: float) -> None:
+        """Wait for messages, unless there are some already."""
+        if self._arrived:
+            return
+        self._sign.clear()
+        try:
+            await asyncio.wait_for(self._sign.wait(), pause)
+        except TimeoutError:
+            if monotonic() > self._last_sign + 4 * HEARTBEAT:
+                raise TimeoutError("no heartbeat from the server") from None
 
     async def _note(self, message: "Msg") -> None:
         if message.reply:  # otherwise it is a heartbeat
@@ -164,7 +180,7 @@ class Log:
             self._sign.set()
         self._last_sign = monotonic()
 
-    async def _stand_in_line(self, parts: str, robot: str, start: int, inbox: str) -> int:
+    async def _new_consumer(self, parts: str, robot: str, start: int, inbox: str) -> int:
         """Let the server send what follows a sequence, and return how many messages there are."""
         from nats.js.api import AckPolicy, ConsumerConfig, DeliverPolicy
         from nats.js.errors import APIError
