@@ -1,11 +1,13 @@
 """Robots as processes and a real server: what one is taught, all know, whatever is killed."""
 
+import asyncio
+import json
 import re
 import shutil
 import signal
 import time
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import AsyncIterator, Callable
+from contextlib import ExitStack, nullcontext
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +16,10 @@ import pytest
 from command_line import assert_refused, run
 from nats_server import FLEET, NatsServer, RobotProcess, labels_of, requires_nats, robots
 from robocle import Learner
+from robocle.errors import FleetError, StateLockedError
+from robocle.fleet.log import Log
+from robocle.fleet.member import Member
+from robocle.fleet.server import Server
 from robots import are_close, in_memory, opened, scores, teach
 from server_process import free_port
 from stub_backbone import embedding
@@ -262,3 +268,81 @@ def test_robots_behind_a_leaf_node_and_a_backup_that_is_restored(
         new = tmp_path / "new.robocle"
         assert run("fleet", "join", new, leaf.url, "--fleet", FLEET, "--once").exit_code == 0
         require_equal([*states, new])
+
+
+def test_the_lag_is_what_a_robot_has_not_taken_in(states: list[Path], tmp_path: Path) -> None:
+    def lag() -> list[int]:
+        found = run("fleet", "status", server.url, "--fleet", FLEET, "--json").stdout
+        return [json.loads(line)["lag"] for line in found.splitlines()]
+
+    with NatsServer(tmp_path) as server:
+        for state, lags in ((states[0], [0]), (states[1], [4, 0]), (states[0], [0, 0])):
+            found = run("fleet", "join", state, server.url, "--fleet", FLEET, "--once")
+            assert found.exit_code == 0, found.stderr
+            assert lag() == lags
+
+
+def test_a_name_belongs_to_one_robot(states: list[Path], tmp_path: Path) -> None:
+    options = ("--robot", "kitchen")
+    with NatsServer(tmp_path) as server:
+        joining = ("fleet", "join", states[1], server.url, "--fleet", FLEET, "--once", *options)
+        with robots(server.url, states[0], options=options):
+            assert_refused(run(*joining), "another robot is connected as kitchen: give another")
+        assert run(*joining).exit_code == 0
+
+        async def follow(log: Log) -> None:
+            async def begin(who: str) -> AsyncIterator[object]:
+                following = log.follow("*", "hall", 1, 0.1, who)
+                await anext(following)
+                return following
+
+            old = await begin("token all")
+            new = await begin("token testing")  # the connection from before still seems to be there
+            with pytest.raises(FleetError, match="another robot is connected as hall"):
+                await begin("other all")
+            for each in (old, new):
+                await each.aclose()  # type: ignore[attr-defined]
+
+        server.with_log(follow)
+
+
+def test_a_full_log_is_one_line(states: list[Path], tmp_path: Path) -> None:
+    with NatsServer(tmp_path) as server, robots(server.url, states[0]) as (member,):
+
+        def complaints() -> int:
+            return sum("trying again" in each for each in member.lines)
+
+        async def fill(log: Log) -> None:
+            from nats.js.api import StreamConfig
+
+            config = StreamConfig(name=log.server.stream, discard="new", max_msgs=4)  # type: ignore[arg-type]
+            await log._stream.update_stream(config, subjects=[log.server.subject("*")])
+
+        server.with_log(fill)
+        with opened(states[0]) as learner:
+            teach(learner, "clock", seed=90)
+        time.sleep(4)
+        assert complaints() == 1
+        assert "refuses a request (maximum messages exceeded)" in "".join(member.lines)
+        assert sum("up to date" in each for each in member.lines) == 1
+
+
+def test_a_state_that_stays_locked_is_waited_for(
+    states: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = Server.parse(f"nats://127.0.0.1:{free_port()}", FLEET)
+    member = Member(states[0], server)
+    member.exchange.known["membership"] = member._membership  # it has joined before
+    tried: list[float] = []
+
+    async def locked(*_: object) -> None:
+        tried.append(time.monotonic())
+        if len(tried) < 4:
+            raise StateLockedError(states[0])
+
+    monkeypatch.setattr(member, "_take_part", locked)
+    monkeypatch.setattr("robocle.fleet.member.connected", lambda *_: nullcontext())
+    asyncio.run(member.run())
+    member.close()
+    assert len(tried) == 4
+    assert tried[3] - tried[2] > 0.4 > tried[1] - tried[0]  # the pauses grow

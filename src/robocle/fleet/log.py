@@ -123,7 +123,7 @@ class Log:
         return _received(found.subject or "", found.seq or 0, found.data or b"", time)
 
     async def follow(
-        self, parts: str, robot: str, start: int, pause: float
+        self, parts: str, robot: str, start: int, pause: float, who: str
     ) -> AsyncIterator[tuple[list[Received], int]]:
         """Yield the messages from a sequence on as they come, and how many follow them.
 
@@ -135,14 +135,16 @@ class Log:
             robot: The name of the robot.
             start: The first sequence.
             pause: How many seconds to wait for messages.
+            who: What no other robot has, and its group, with a space between them.
 
         Raises:
+            FleetError: Another robot is connected under this name.
             UnreachableError: The connection ended, or the server sends no heartbeat.
         """
         inbox, consumer = self.client.new_inbox(), f".{self.server.stream}.{robot}."
         with self._explaining():
             await self.client.subscribe(inbox, cb=self._note)
-            left = await self._new_consumer(parts, robot, start, inbox)
+            left = await self._new_consumer(parts, robot, start, inbox, who)
         while not self._ended.done():
             raw, self._arrived = self._arrived, []
             # The subject of an answer ends with how often the message was delivered, its sequences
@@ -180,15 +182,20 @@ class Log:
             self._sign.set()
         self._last_sign = monotonic()
 
-    async def _new_consumer(self, parts: str, robot: str, start: int, inbox: str) -> int:
+    async def _new_consumer(self, parts: str, robot: str, start: int, inbox: str, who: str) -> int:
         """Let the server send what follows a sequence, and return how many messages there are."""
         from nats.js.api import AckPolicy, ConsumerConfig, DeliverPolicy
-        from nats.js.errors import APIError
+        from nats.js.errors import APIError, NotFoundError
 
-        with suppress(Exception):
-            await self.forget(robot)
+        with suppress(NotFoundError):
+            found = self._stream.consumer_info(self.server.stream, robot)
+            here = await self._answer(found)
+            its = (here.config.description or "").split(" ")[0]
+            if here.push_bound and its != who.split(" ")[0]:
+                raise FleetError(f"another robot is connected as {robot}: give another --robot")
+        await self.forget(robot)
         config = ConsumerConfig(
-            durable_name=robot, deliver_subject=inbox,
+            durable_name=robot, deliver_subject=inbox, description=who,
             filter_subject=self.server.subject("*", parts=parts),
             deliver_policy=DeliverPolicy.BY_START_SEQUENCE, opt_start_seq=start,
             ack_policy=AckPolicy.ALL, max_ack_pending=IN_FLIGHT, ack_wait=600.0,
@@ -204,7 +211,10 @@ class Log:
 
     async def forget(self, robot: str) -> None:
         """Make the server forget a robot. What it has published stays."""
-        await self._answer(self._stream.delete_consumer(self.server.stream, robot))
+        from nats.js.errors import NotFoundError
+
+        with suppress(NotFoundError):
+            await self._answer(self._stream.delete_consumer(self.server.stream, robot))
 
     async def robots(self) -> list["ConsumerInfo"]:
         """Return the robots that the server knows."""
