@@ -1,8 +1,8 @@
 """The log of a fleet: one stream of NATS JetStream."""
 
 import asyncio
-from collections.abc import AsyncIterator, Coroutine, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import AsyncIterator, Coroutine
+from contextlib import suppress
 from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -22,6 +22,8 @@ PATIENCE = 20.0
 """Seconds that the server may take to answer."""
 HEARTBEAT = 3.0
 """Seconds between two heartbeats of the server."""
+AT_ONCE = 64
+"""How many messages are on their way to the server."""
 IN_FLIGHT = 256
 """How many messages the server sends before the first of them is applied."""
 FORGOTTEN = 90 * 86400.0
@@ -41,7 +43,7 @@ class Log:
         self.server, self.client = server, client
         self._stream: JetStreamContext = client.jetstream(timeout=PATIENCE)
         self._arrived: list[Msg] = []
-        self._ended: asyncio.Future[Exception] = asyncio.get_running_loop().create_future()
+        self._ended: asyncio.Future[FleetError] = asyncio.get_running_loop().create_future()
         self._sign = asyncio.Event()
         """That messages have arrived, or that the connection has ended."""
         self._last_sign = monotonic()
@@ -54,7 +56,7 @@ class Log:
                 refuses.
         """
         if not self._ended.done():
-            self._ended.set_result(why)
+            self._ended.set_result(explained(self.server, why))
         self._sign.set()
 
     async def _answer(self, request: Coroutine[Any, Any, Value]) -> Value:
@@ -62,20 +64,13 @@ class Log:
         answer = asyncio.ensure_future(request)
         try:
             await asyncio.wait((answer, self._ended), return_when=asyncio.FIRST_COMPLETED)
-            with self._explaining():
-                if not answer.done():
-                    raise self._ended.result()
-                return answer.result()
-        finally:
-            answer.cancel()
-
-    @contextmanager
-    def _explaining(self) -> Iterator[None]:
-        """Say that an error of the system is one of the connection, not of a file of this robot."""
-        try:
-            yield
+            if not answer.done():
+                raise self._ended.result()
+            return answer.result()
         except OSError as error:
             raise explained(self.server, error) from error
+        finally:
+            answer.cancel()
 
     async def info(self, create: bool = False, subjects: str | None = None) -> "StreamInfo":
         """Return what the server says about the log.
@@ -142,9 +137,8 @@ class Log:
             UnreachableError: The connection ended, or the server sends no heartbeat.
         """
         inbox, consumer = self.client.new_inbox(), f".{self.server.stream}.{robot}."
-        with self._explaining():
-            await self.client.subscribe(inbox, cb=self._note)
-            left = await self._new_consumer(parts, robot, start, inbox, who)
+        await self.client.subscribe(inbox, cb=self._note)
+        left = await self._new_consumer(parts, robot, start, inbox, who)
         while not self._ended.done():
             raw, self._arrived = self._arrived, []
             # The subject of an answer ends with how often the message was delivered, its sequences
@@ -158,23 +152,18 @@ class Log:
                 ],
                 left,
             )
-            with self._explaining():
-                if raw:
-                    await raw[-1].ack()
-                await self._wait(pause)
-        with self._explaining():
-            raise self._ended.result()
-
-    async def _wait(self, pause: float) -> None:
-        """Wait for messages, unless there are some already."""
-        if self._arrived:
-            return
-        self._sign.clear()
-        try:
-            await asyncio.wait_for(self._sign.wait(), pause)
-        except TimeoutError:
-            if monotonic() > self._last_sign + 4 * HEARTBEAT:
-                raise TimeoutError("no heartbeat from the server") from None
+            if raw:
+                await raw[-1].ack()
+            if self._arrived:
+                continue
+            self._sign.clear()
+            try:
+                await asyncio.wait_for(self._sign.wait(), pause)
+            except TimeoutError as error:
+                if monotonic() > self._last_sign + 4 * HEARTBEAT:
+                    silent = TimeoutError("no heartbeat from the server")
+                    raise explained(self.server, silent) from error
+        raise self._ended.result()
 
     async def _note(self, message: "Msg") -> None:
         if message.reply:  # otherwise it is a heartbeat
@@ -228,6 +217,11 @@ class Log:
     async def erase(self, sequence: int) -> None:
         """Erase a message for good; its sequence stays."""
         await self._answer(self._stream.delete_msg(self.server.stream, sequence))
+
+
+def group_of(robot: "ConsumerInfo") -> str:
+    """Return the group that a robot has joined with."""
+    return (robot.config.description or "").partition(" ")[2]
 
 
 def _received(subject: str, sequence: int, payload: bytes, time: int) -> Received:

@@ -11,7 +11,7 @@ from robocle._internal.wording import plural
 from robocle.errors import FleetError, RobocleError, StateLockedError
 from robocle.fleet.connection import connected
 from robocle.fleet.exchange import Draft, Exchange
-from robocle.fleet.log import Log
+from robocle.fleet.log import AT_ONCE, Log
 from robocle.fleet.messages import EVERYONE, Received, hello_message, require_token
 from robocle.fleet.server import RefusedError, Server, UnreachableError
 from robocle.fleet.view import Sharing
@@ -23,8 +23,6 @@ POLL = 0.1
 """Seconds between two looks at the state."""
 PAUSES = 0.2, 30.0
 """Seconds before the first and between further attempts to connect."""
-AT_ONCE = 64
-"""How many messages are on their way to the server."""
 
 
 class Member:
