@@ -12,7 +12,7 @@ from robocle.errors import FleetError, RobocleError, StateLockedError
 from robocle.fleet.connection import connected
 from robocle.fleet.exchange import Draft, Exchange
 from robocle.fleet.log import AT_ONCE, Log
-from robocle.fleet.messages import EVERYONE, Received, hello_message, require_token
+from robocle.fleet.messages import EVERYONE, Received, hello_message, require_subject_name
 from robocle.fleet.server import RefusedError, Server, UnreachableError
 from robocle.fleet.view import Sharing
 from robocle.store.state import FilePath
@@ -49,7 +49,7 @@ class Member:
         report: Callable[[str], None] = log.info,
     ) -> None:
         sharing = sharing or Sharing()
-        require_token("group", sharing.group)
+        require_subject_name("group", sharing.group)
         self.server = server
         self.exchange = Exchange(state, sharing)
         try:
@@ -66,7 +66,7 @@ class Member:
         known = self.exchange.known
         stem = self.exchange.state.path.stem if self.exchange.state.path else ""
         plain = "".join(each if each.isascii() and each.isalnum() else "-" for each in stem)
-        name = require_token("robot", robot or f"{plain[:40]}-{known['token']}")
+        name = require_subject_name("robot", robot or f"{plain[:40]}-{known['token']}")
         _, _, fleet = known["membership"].partition(" ")
         if fleet not in ("", self.server.fleet):
             path = self.exchange.state.path

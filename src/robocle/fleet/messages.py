@@ -93,13 +93,13 @@ def label_of_badge(id: bytes) -> str:
     return id[ID:].decode()
 
 
-def require_token(what: str, text: str) -> str:
+def require_subject_name(what: str, text: str) -> str:
     """Return a name that can be part of a subject.
 
     Raises:
         FleetError: It cannot.
 
-    >>> require_token("robot", "kitchen robot")
+    >>> require_subject_name("robot", "kitchen robot")
     Traceback (most recent call last):
     robocle.errors.FleetError: 'kitchen robot' cannot be the name of a robot: use 1 to 64 letters, digits, - and _
     """  # noqa: E501

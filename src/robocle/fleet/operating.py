@@ -30,7 +30,7 @@ from robocle.fleet.messages import (
     read_hello,
     read_pin,
     read_sample,
-    require_token,
+    require_subject_name,
     written,
 )
 from robocle.fleet.server import PASSWORD_VARIABLE, Server
@@ -254,7 +254,7 @@ async def pinned(server: Server, sequence: int, group: str) -> int:
     Raises:
         FleetError: The server cannot be reached, or has no such fleet or message.
     """
-    require_token("group", group)
+    require_subject_name("group", group)
     by = f"{getpass.getuser()} on {platform.node()}"
     payload = written({"sequence": sequence, "by": by})
     async with connected(server, OPERATOR) as log:

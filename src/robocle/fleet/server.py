@@ -7,7 +7,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from robocle.errors import FleetError
-from robocle.fleet.messages import require_token
+from robocle.fleet.messages import require_subject_name
 
 PASSWORD_VARIABLE = "ROBOCLE_FLEET_PASSWORD"
 NO_JETSTREAM, NO_JETSTREAM_FOR_ACCOUNT = 10076, 10039
@@ -68,7 +68,7 @@ class Server:
         name = f"[{host}]" if ":" in host else host
         url = f"{parts.scheme}://{name}:{port}"
         user = unquote(parts.username or "")
-        return cls(url, require_token("fleet", fleet), user, password, creds, tls_ca)
+        return cls(url, require_subject_name("fleet", fleet), user, password, creds, tls_ca)
 
     @property
     def stream(self) -> str:
