@@ -102,8 +102,8 @@ def test_three_robots_learn_from_each_other(states: list[Path], tmp_path: Path) 
         new = tmp_path / "new.robocle"  # a robot that comes later
         assert run("fleet", "join", new, server.url, "--fleet", FLEET, "--once").exit_code == 0
         require_equal([*states, new], everything)
-        for member in members:
-            member.process.terminate()
+        for member, number in zip(members, (signal.SIGINT, *[signal.SIGTERM] * 2), strict=True):
+            member.process.send_signal(number)
         assert [member.process.wait(20) for member in members] == [0] * 3
         assert all(member.lines[-1].startswith("stopped; ") for member in members)
 
@@ -418,8 +418,11 @@ def test_status_shows_groups_and_pins(states: list[Path], tmp_path: Path) -> Non
 
 def test_several_labels_are_several_options(states: list[Path]) -> None:
     for option in ("--labels", "--private"):
-        joining = ("join", states[0], "nats://127.0.0.1:1", "--fleet", FLEET, option, "mug,pan")
-        assert_refused(run("fleet", *joining), "has no label 'mug,pan': give the option once per")
+        options = ("nats://127.0.0.1:1", "--fleet", FLEET, option, "mug,pan")
+        joining = ("fleet", "join", states[0], *options)
+        assert_refused(run(*joining), "has no label 'mug,pan': give the option once per")
+    new = states[0].with_name("new.robocle")
+    assert_refused(run("fleet", "join", new, *options), f"{new} has no label")
     with opened(states[0]) as learner:
         learner.rename("mug", "mug,pan")
-    assert_refused(run("fleet", *joining), "cannot be reached")
+    assert_refused(run(*joining), "cannot be reached")

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Coroutine
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -120,11 +121,12 @@ def join(
 
 
 def _require_one_label(state: Path, label: str) -> None:
-    """Refuse several labels with commas, which would share or publish what they were to name."""
-    if "," in label:
-        with edited(state) as learner:
-            if label not in learner.counts:
-                raise FleetError(f"{state} has no label {label!r}: give the option once per label")
+    """Refuse several labels with commas, which would be taken for one that nobody has."""
+    if "," not in label:
+        return
+    with edited(state) if os.path.exists(state) else nullcontext() as learner:
+        if not learner or label not in learner.counts:
+            raise FleetError(f"{state} has no label {label!r}: give the option once per label")
 
 
 @fleet.command(short_help="Show the robots of a fleet.")

@@ -77,13 +77,11 @@ class Membership:
                 self._connection.executescript(TABLES)
             self._about: dict[str, str] = dict(self._rows("SELECT name, value FROM about"))
             self._notice_copies()
-        except StateLockedError as error:
+        except BaseException as error:
             self._connection.close()
-            raise FleetError(
-                f"`robocle fleet join` is running for {state}: stop it first"
-            ) from error
-        except BaseException:
-            self._connection.close()
+            if isinstance(error, StateLockedError):
+                running = f"`robocle fleet join` is running for {state}: stop it first"
+                raise FleetError(running) from error
             raise
 
     def _rows(self, query: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
