@@ -6,16 +6,18 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from command_line import assert_one_line, run
+from command_line import assert_one_line, assert_refused, run
 from nats_server import FLEET, NatsServer, RobotProcess, labels_of, requires_nats, robots
 from robocle import Learner
 from robocle.backbones import Backbone
-from robocle.fleet import connection
+from robocle.errors import FleetError
+from robocle.fleet import connection, messages
 from robocle.fleet.exchange import Exchange
 from robocle.fleet.log import PATIENCE, Log
 from robocle.fleet.messages import (
@@ -24,11 +26,14 @@ from robocle.fleet.messages import (
     badge_id,
     decision_message,
     fingerprint,
+    hello_message,
+    read_decision,
     sample_message,
     written,
 )
 from robocle.fleet.server import PASSWORD_VARIABLE
 from robocle.fleet.view import Sharing
+from robocle.learner.pipeline import Parts
 from robocle.store.state import State
 from robots import in_memory, opened, teach
 from server_process import free_port
@@ -81,6 +86,8 @@ HOSTILE = {
     "no time": changed(SAMPLE, decided=0),
     "a time that is no number": changed(SAMPLE, time=True),
     "the year 9999": changed(SAMPLE, decided=2**60),
+    "decided in 2255": changed(SAMPLE, decided=2**53),
+    "taught in 2255": changed(SAMPLE, time=2**53),
     "a huge number": changed(SAMPLE, decided=10**400),
     "faults that are no text": changed(SAMPLE, quality=["dark"]),
     "faults of two lines": changed(SAMPLE, quality="dark\nblurred"),
@@ -109,6 +116,8 @@ HOSTILE_DECISIONS = {
     "the badge of a control sequence": changed(BADGE, label="\x1b[2J"),
     "a badge without a time": changed(BADGE, decided=0),
     "a badge of the year 9999": changed(BADGE, decided=2**60),
+    "a badge of 2255": changed(BADGE, decided=2**53),
+    "2255": written({"label": "mug", "decided": 2**53}, bytes(16)),
 }
 KINDS = {
     **{f"sample: {name}": ("sample", each) for name, each in HOSTILE.items()},
@@ -128,6 +137,21 @@ def test_a_hostile_message_is_refused_in_a_line(name: str, state: Path) -> None:
     with Learner.edit(state) as learner:
         assert learner.counts == {"mug": 3}
         assert learner.badges == {}
+
+
+@pytest.mark.parametrize("years", [9, 11])
+@pytest.mark.parametrize("now", [0.0, 4e9])
+def test_a_time_is_refused_more_than_ten_years_ahead_even_if_the_clock_was_never_set(
+    years: int, now: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(time, "time", lambda: now)
+    decided = int((max(now, messages.RELEASED) + years * 365 * 86400) * 1e6)
+    payload = decision_message(Decision((bytes(16),), "mug", decided))
+    if years == 9:
+        assert read_decision(payload).decided == decided
+    else:
+        with pytest.raises(FleetError, match="more than ten years ahead"):
+            read_decision(payload)
 
 
 def test_the_first_message_does_not_decide_the_width(lite0: Backbone, tmp_path: Path) -> None:
@@ -194,22 +218,56 @@ def test_what_is_hostile_does_not_hold_up_what_follows(state: Path, tmp_path: Pa
         assert "nothing that robots take in" in log.stdout
 
 
+@requires_nats
+@pytest.mark.slow
+def test_no_hello_keeps_a_new_robot_from_joining(state: Path, tmp_path: Path) -> None:
+    with Learner.edit(state) as learner:
+        parts = learner.parts
+    new, unusable = tmp_path / "new.robocle", replace(parts, classifier="nosuch")
+    with NatsServer(tmp_path) as server:
+        joining = ("fleet", "join", new, server.url, "--fleet", FLEET, "--once")
+        publish(server, state, [hello_message(unusable)], "hello", robot="000")
+        assert_refused(run(*joining), "no robot whose parts can be used here", "'nosuch'")
+        assert not new.exists()
+        publish(server, state, [b"garbage"], "hello", robot="AAA")
+        assert run("fleet", "join", state, *joining[3:]).exit_code == 0
+        found = run(*joining)
+        assert found.exit_code == 0, found.stderr
+        assert labels_of(new) == labels_of(state)
+        new.unlink()
+        publish(server, replace(parts, pooling="max"), [hello_message(parts)], "hello")
+        assert run(*joining).exit_code == 0  # it does not have the parts of its subject
+        new.unlink()
+        other = replace(parts, pooling="max")
+        publish(server, other, [hello_message(other)], "hello", robot="other")
+        assert_refused(
+            run(*joining), "stub with avg", "stub with max", "a first picture with those that you"
+        )
+
+
 def decision_message_of_nobody() -> bytes:
     """Return a decision about samples that nobody has."""
     return decision_message(Decision((bytes(16), bytes([1] * 16)), "ghost", 5))
 
 
 def publish(
-    server: NatsServer, state: Path, payloads: list[bytes], kind: str, robot: str = "stranger"
+    server: NatsServer,
+    state: Path | Parts,
+    payloads: list[bytes],
+    kind: str,
+    robot: str = "stranger",
 ) -> None:
-    """Publish messages as another robot."""
-    with Learner.edit(state) as learner:
-        parts = fingerprint(learner.parts)
+    """Publish messages as another robot, which has certain parts or those of a state."""
+    if isinstance(state, Path):
+        with Learner.edit(state) as learner:
+            state = learner.parts
+    parts = fingerprint(state)
 
     async def work(log: Log) -> None:
+        await log.info(create=True)
         for number, payload in enumerate(payloads):
             subject = log.server.subject(kind, parts=parts, robot=robot)
-            await log.publish(subject, payload, f"{kind}-{number}-{hash(payload)}")
+            await log.publish(subject, payload, f"{kind}-{number}-{hash((subject, payload))}")
 
     server.with_log(work)
 
@@ -266,6 +324,19 @@ def test_robots_with_other_parts_are_reported_and_never_mixed(
         assert caplog.messages[-1].startswith("1 robot of house has other parts: nothing is shared")
         with Learner.edit(state) as learner:
             assert learner.counts == {"mug": 3}
+
+
+@requires_nats
+@pytest.mark.slow
+@pytest.mark.parametrize("error", [FileNotFoundError, ValueError])
+def test_an_error_of_our_own_is_not_one_of_the_connection(
+    error: type[Exception], tmp_path: Path
+) -> None:
+    async def work(log: Log) -> None:
+        raise error("elsewhere")
+
+    with NatsServer(tmp_path) as server, pytest.raises(error, match=r"^elsewhere$"):
+        server.with_log(work)
 
 
 @requires_nats
@@ -333,6 +404,8 @@ def test_with_the_permissions_of_the_documents_a_robot_shares_and_does_not_pin(
     [
         (("join", "STATE", "http://x", "--fleet", "house"), "not the address of a server"),
         (("join", "STATE", "nats://a:b@x", "--fleet", "house"), "the password does not belong"),
+        (("join", "STATE", "nats://u:se/cret@x", "--fleet", "h"), "'nats://...@x' is not the"),
+        (("join", "STATE", "nats://u:s/e@cr/et@x", "--fleet", "h"), "'nats://...@x' is not the"),
         (("join", "STATE", "nats://x", "--fleet", "my house"), "cannot be the name of a fleet"),
         (("join", "STATE", "nats://x", "--fleet", "h", "--creds", "none"), "there is no file"),
         (("pin", "house", "nats://x"), "is no point of a fleet"),

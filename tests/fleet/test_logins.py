@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
-from command_line import assert_one_line, run
+from command_line import assert_one_line, assert_refused, run
 from nats_server import FLEET, NatsServer, requires_nats
+from robocle.fleet.server import PASSWORD_VARIABLE
 from robots import opened, teach
 
 pytestmark = [requires_nats, pytest.mark.slow]
@@ -50,6 +51,25 @@ def test_an_encrypted_connection_needs_the_certificate_of_the_authority(
         assert " left " in status.stdout  # the robot has logged in with the same certificate
 
 
+ACCOUNTS = "accounts { A { jetstream: enabled }, B { users: [ {user: robot, password: x} ] } }"
+
+
+@pytest.mark.parametrize(
+    ("config", "user", "words"),
+    [
+        ("leafnodes { }", "", "has no JetStream: start nats-server with -js"),
+        (ACCOUNTS, "robot@", "has no JetStream for the account of this user"),
+    ],
+)
+def test_a_server_or_an_account_without_jetstream_is_one_line(
+    config: str, user: str, words: str, state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(PASSWORD_VARIABLE, "x")
+    with NatsServer(tmp_path, config) as server:
+        url = server.url.replace("//", f"//{user}")
+        assert_refused(run("fleet", "join", state, url, "--fleet", FLEET), words)
+
+
 def test_credentials_of_the_operator_let_a_robot_in(state: Path, tmp_path: Path) -> None:
     creds = tmp_path / "robot.creds"
     with NatsServer(tmp_path, with_accounts(creds)) as server:
@@ -61,7 +81,7 @@ def test_credentials_of_the_operator_let_a_robot_in(state: Path, tmp_path: Path)
         found = run("fleet", "join", state, server.url, "--fleet", FLEET, "--once")
         assert found.exit_code == 1
         assert_one_line(found.stderr)
-        assert "refuses this robot" in found.stderr
+        assert "refuses a login without a user" in found.stderr
 
 
 class Key:

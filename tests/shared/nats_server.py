@@ -43,7 +43,8 @@ class NatsServer(ServerProcess):
         self.store = folder / "nats"
         path = folder / "nats.conf"
         path.write_text(config)
-        storing: list[str | Path] = [] if "leafnodes" in config else ["-js", "-sd", self.store]
+        has_place = "leafnodes" in config or "store_dir" in config
+        storing: list[str | Path] = [] if has_place else ["-js", "-sd", self.store]
         command = [PROGRAM, "-c", path, "-p", str(port), "-a", "127.0.0.1", *storing]
         super().__init__(command, port, folder)
 

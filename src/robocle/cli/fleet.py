@@ -2,15 +2,17 @@
 
 import os
 from collections.abc import Coroutine
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from robocle.cli.app import NonemptyPath, StatePath, main, plural
+from robocle.cli.app import Interrupted, NonemptyPath, StatePath, main, plural
 from robocle.cli.edit import edited, require_file
 from robocle.cli.options import with_parameters
 from robocle.cli.output import echo, echo_json, echo_lines
+from robocle.errors import FleetError
 
 if TYPE_CHECKING:
     from robocle.fleet.server import Server
@@ -101,6 +103,8 @@ def join(
     from robocle.fleet.operating import created_like
     from robocle.fleet.view import Sharing
 
+    for each in (*labels, *private):
+        _require_one_label(state, each)
     server = _server(url, name, creds, tls_ca)
     if not os.path.exists(state):
         _finished(created_like(server, state))
@@ -108,8 +112,21 @@ def join(
     member = Member(state, server, robot, sharing, echo)
     try:
         _finished(member.run(once))
+    except Interrupted:
+        if once:
+            raise
+        echo("stopped; what is taught meanwhile is exchanged when the state joins again")
     finally:
         member.close()
+
+
+def _require_one_label(state: Path, label: str) -> None:
+    """Refuse several labels with commas, which would be taken for one that nobody has."""
+    if "," not in label:
+        return
+    with edited(state) if os.path.exists(state) else nullcontext() as learner:
+        if not learner or label not in learner.counts:
+            raise FleetError(f"{state} has no label {label!r}: give the option once per label")
 
 
 @fleet.command(short_help="Show the robots of a fleet.")
@@ -117,7 +134,7 @@ def join(
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per robot.")
 def status(url: str, name: str, creds: Path | None, tls_ca: Path | None, as_json: bool) -> None:
     """Show the robots of a fleet: what each has published, and what it has not taken in yet."""
-    from robocle.fleet.operating import robots_of
+    from robocle.fleet.operating import Robot, robots_of
     from robocle.reports.tables import text_table
 
     found = _finished(robots_of(_server(url, name, creds, tls_ca)))
@@ -125,8 +142,8 @@ def status(url: str, name: str, creds: Path | None, tls_ca: Path | None, as_json
         for each in found:
             echo_json(each._asdict())
         return
-    heads = ["robot", "samples", "decisions", "lag", "connected", "parts"]
-    echo_lines(text_table(list(map(list, found)), heads, align="lrrrll"))
+    rows = [[*each[:-1], each.pin or "latest"] for each in found]
+    echo_lines(text_table(rows, list(Robot._fields), align="lrrrlllr"))
 
 
 @fleet.command(short_help="Show who has taught, removed or renamed what.")
@@ -141,7 +158,7 @@ def log(
     from robocle.fleet.operating import history
 
     for each in _finished(history(_server(url, name, creds, tls_ca), last)):
-        echo_json(each._asdict()) if as_json else echo("\t".join(map(str, each)))
+        echo_json(each._asdict()) if as_json else echo("\t".join(map(str, each[:4])))
 
 
 @fleet.command(short_help="Let robots follow a fleet up to a point.")
@@ -161,7 +178,8 @@ def pin(point: str, url: str, creds: Path | None, tls_ca: Path | None, group: st
     name, sequence = point_of(point)
     count = _finished(pinned(_server(url, name, creds, tls_ca), sequence, group))
     where = f"message {sequence}" if sequence else "the end"
-    echo(f"{group} robots of {name} follow to {where} ({plural(count, 'kind')} of parts)")
+    few = "" if count else f": no robot of {name} is in this group yet"
+    echo(f"robots of group {group} of {name} follow to {where} ({plural(count, 'robot')}){few}")
 
 
 @fleet.command(short_help="Erase removed samples from the log.")

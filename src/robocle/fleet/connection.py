@@ -5,7 +5,6 @@ known to be applied. So there is one way through, and it is taken at every start
 """
 
 import asyncio
-import re
 import socket
 import ssl
 import threading
@@ -17,14 +16,14 @@ from urllib.parse import urlsplit
 
 from robocle.errors import FleetError, MissingExtraError, RobocleError
 from robocle.fleet.log import Log
-from robocle.fleet.server import PASSWORD_VARIABLE, RefusedError, Server, UnreachableError
+from robocle.fleet.server import RefusedError, Server, explained
 
 if TYPE_CHECKING:
     from nats.aio.client import Client
 
 CONNECT = 5.0
 """Seconds that the server may take to let a robot in."""
-FAREWELL = 2.0
+CLOSE_SECONDS = 2.0
 """Seconds that a connection may take to end."""
 
 
@@ -47,24 +46,26 @@ async def connected(server: Server, name: str) -> AsyncIterator["Log"]:
     except ImportError as error:
         raise MissingExtraError("fleet", "a fleet needs nats-py") from error
     log = Log(server, client := _client())
-    has_begun = False
     try:
-        await _open(client, log, name)
-        has_begun = True
-        yield log
-    except RobocleError:
-        raise
-    except Exception as error:
-        # Each library that reads credentials has errors of its own.
-        if server.creds is not None and not has_begun and not isinstance(error, (Error, OSError)):
-            who = f"{server.creds} has no credentials to log in"
-            raise RefusedError(f"{who}: get new ones") from error
-        if not isinstance(error, (TimeoutError, Error, OSError, ValueError)):
+        try:
+            await _open(client, log, name)
+        except RobocleError:
             raise
-        raise _translated(server, error, has_begun) from error
+        except Exception as error:
+            # Each library that reads credentials has errors of its own.
+            if server.creds is not None and not isinstance(error, (Error, OSError)):
+                who = f"{server.creds} has no credentials to log in"
+                raise RefusedError(f"{who}: get new ones") from error
+            if not isinstance(error, (Error, OSError, ValueError)):
+                raise
+            raise explained(server, error, "it cannot be reached") from error
+        try:
+            yield log
+        except Error as error:
+            raise explained(server, error) from error
     finally:
         with suppress(Exception):
-            await asyncio.wait_for(client.close(), FAREWELL)
+            await asyncio.wait_for(client.close(), CLOSE_SECONDS)
 
 
 def _client() -> "Client":
@@ -152,21 +153,3 @@ def _context(authority: Path | None) -> ssl.SSLContext:
         return ssl.create_default_context(cafile=authority)
     except OSError as error:
         raise FleetError(f"{authority} is not a certificate ({error}): give a PEM file") from error
-
-
-def _translated(server: Server, error: Exception, has_begun: bool) -> FleetError:
-    text = str(error) or type(error).__name__
-    if re.search("authorization|authentication|permissions|credential|nkey|jwt", text.lower()):
-        user = f" the user {server.user!r}" if server.user else " this robot"
-        return RefusedError(
-            f"{server.url} refuses{user} ({text}): check --creds, or the user and the variable "
-            f"{PASSWORD_VARIABLE}"
-        )
-    if isinstance(error, ssl.SSLError):
-        return RefusedError(
-            f"{server.url} has a certificate that is not trusted ({text}): give --tls-ca"
-        )
-    if getattr(error, "err_code", None) == 10039 or "jetstream not enabled" in text.lower():
-        return RefusedError(f"{server.url} has no JetStream: start nats-server with -js")
-    ended = "the connection ended" if has_begun else "it cannot be reached"
-    return UnreachableError(f"{server.url}: {ended} ({text})")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from robocle.errors import FleetError
 from robocle.fleet.messages import KINDS, Received
-from robocle.fleet.server import Server
+from robocle.fleet.server import Server, explained
 
 if TYPE_CHECKING:
     from nats.aio.client import Client
@@ -21,7 +21,9 @@ Value = TypeVar("Value")
 PATIENCE = 20.0
 """Seconds that the server may take to answer."""
 HEARTBEAT = 3.0
-"""Seconds between two signs of life of the server."""
+"""Seconds between two heartbeats of the server."""
+AT_ONCE = 64
+"""How many messages are on their way to the server."""
 IN_FLIGHT = 256
 """How many messages the server sends before the first of them is applied."""
 FORGOTTEN = 90 * 86400.0
@@ -41,7 +43,7 @@ class Log:
         self.server, self.client = server, client
         self._stream: JetStreamContext = client.jetstream(timeout=PATIENCE)
         self._arrived: list[Msg] = []
-        self._ended: asyncio.Future[Exception] = asyncio.get_running_loop().create_future()
+        self._ended: asyncio.Future[FleetError] = asyncio.get_running_loop().create_future()
         self._sign = asyncio.Event()
         """That messages have arrived, or that the connection has ended."""
         self._last_sign = monotonic()
@@ -54,7 +56,7 @@ class Log:
                 refuses.
         """
         if not self._ended.done():
-            self._ended.set_result(why)
+            self._ended.set_result(explained(self.server, why))
         self._sign.set()
 
     async def _answer(self, request: Coroutine[Any, Any, Value]) -> Value:
@@ -65,6 +67,8 @@ class Log:
             if not answer.done():
                 raise self._ended.result()
             return answer.result()
+        except OSError as error:
+            raise explained(self.server, error) from error
         finally:
             answer.cancel()
 
@@ -114,7 +118,7 @@ class Log:
         return _received(found.subject or "", found.seq or 0, found.data or b"", time)
 
     async def follow(
-        self, parts: str, robot: str, start: int, pause: float
+        self, parts: str, robot: str, start: int, pause: float, who: str
     ) -> AsyncIterator[tuple[list[Received], int]]:
         """Yield the messages from a sequence on as they come, and how many follow them.
 
@@ -126,13 +130,15 @@ class Log:
             robot: The name of the robot.
             start: The first sequence.
             pause: How many seconds to wait for messages.
+            who: What no other robot has, and its group, with a space between them.
 
         Raises:
-            TimeoutError: The server shows no sign of life.
+            FleetError: Another robot is connected under this name.
+            UnreachableError: The connection ended, or the server sends no heartbeat.
         """
         inbox, consumer = self.client.new_inbox(), f".{self.server.stream}.{robot}."
         await self.client.subscribe(inbox, cb=self._note)
-        left = await self._stand_in_line(parts, robot, start, inbox)
+        left = await self._new_consumer(parts, robot, start, inbox, who)
         while not self._ended.done():
             raw, self._arrived = self._arrived, []
             # The subject of an answer ends with how often the message was delivered, its sequences
@@ -153,9 +159,10 @@ class Log:
             self._sign.clear()
             try:
                 await asyncio.wait_for(self._sign.wait(), pause)
-            except TimeoutError:
+            except TimeoutError as error:
                 if monotonic() > self._last_sign + 4 * HEARTBEAT:
-                    raise TimeoutError("no sign of life") from None
+                    silent = TimeoutError("no heartbeat from the server")
+                    raise explained(self.server, silent) from error
         raise self._ended.result()
 
     async def _note(self, message: "Msg") -> None:
@@ -164,15 +171,20 @@ class Log:
             self._sign.set()
         self._last_sign = monotonic()
 
-    async def _stand_in_line(self, parts: str, robot: str, start: int, inbox: str) -> int:
+    async def _new_consumer(self, parts: str, robot: str, start: int, inbox: str, who: str) -> int:
         """Let the server send what follows a sequence, and return how many messages there are."""
         from nats.js.api import AckPolicy, ConsumerConfig, DeliverPolicy
-        from nats.js.errors import APIError
+        from nats.js.errors import APIError, NotFoundError
 
-        with suppress(Exception):
-            await self.forget(robot)
+        with suppress(NotFoundError):
+            found = self._stream.consumer_info(self.server.stream, robot)
+            here = await self._answer(found)
+            its = (here.config.description or "").split(" ")[0]
+            if here.push_bound and its != who.split(" ")[0]:
+                raise FleetError(f"another robot is connected as {robot}: give another --robot")
+        await self.forget(robot)
         config = ConsumerConfig(
-            durable_name=robot, deliver_subject=inbox,
+            durable_name=robot, deliver_subject=inbox, description=who,
             filter_subject=self.server.subject("*", parts=parts),
             deliver_policy=DeliverPolicy.BY_START_SEQUENCE, opt_start_seq=start,
             ack_policy=AckPolicy.ALL, max_ack_pending=IN_FLIGHT, ack_wait=600.0,
@@ -188,7 +200,10 @@ class Log:
 
     async def forget(self, robot: str) -> None:
         """Make the server forget a robot. What it has published stays."""
-        await self._answer(self._stream.delete_consumer(self.server.stream, robot))
+        from nats.js.errors import NotFoundError
+
+        with suppress(NotFoundError):
+            await self._answer(self._stream.delete_consumer(self.server.stream, robot))
 
     async def robots(self) -> list["ConsumerInfo"]:
         """Return the robots that the server knows."""
@@ -202,6 +217,11 @@ class Log:
     async def erase(self, sequence: int) -> None:
         """Erase a message for good; its sequence stays."""
         await self._answer(self._stream.delete_msg(self.server.stream, sequence))
+
+
+def group_of(robot: "ConsumerInfo") -> str:
+    """Return the group that a robot has joined with."""
+    return (robot.config.description or "").partition(" ")[2]
 
 
 def _received(subject: str, sequence: int, payload: bytes, time: int) -> Received:

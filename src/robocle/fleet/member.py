@@ -8,11 +8,11 @@ from functools import partial
 from typing import Any
 
 from robocle._internal.wording import plural
-from robocle.errors import FleetError
+from robocle.errors import FleetError, RobocleError, StateLockedError
 from robocle.fleet.connection import connected
 from robocle.fleet.exchange import Draft, Exchange
-from robocle.fleet.log import Log
-from robocle.fleet.messages import EVERYONE, Received, hello_message, require_token
+from robocle.fleet.log import AT_ONCE, Log
+from robocle.fleet.messages import EVERYONE, Received, hello_message, require_subject_name
 from robocle.fleet.server import RefusedError, Server, UnreachableError
 from robocle.fleet.view import Sharing
 from robocle.store.state import FilePath
@@ -23,8 +23,6 @@ POLL = 0.1
 """Seconds between two looks at the state."""
 PAUSES = 0.2, 30.0
 """Seconds before the first and between further attempts to connect."""
-AT_ONCE = 64
-"""How many messages are on their way to the server."""
 
 
 class Member:
@@ -51,7 +49,7 @@ class Member:
         report: Callable[[str], None] = log.info,
     ) -> None:
         sharing = sharing or Sharing()
-        require_token("group", sharing.group)
+        require_subject_name("group", sharing.group)
         self.server = server
         self.exchange = Exchange(state, sharing)
         try:
@@ -60,7 +58,7 @@ class Member:
             self.exchange.close()
             raise
         self._report = report
-        self._complaint = ""
+        self._complaint, self._pause = "", PAUSES[0]
         self._file = 0
 
     def _named(self, robot: str) -> str:
@@ -68,7 +66,7 @@ class Member:
         known = self.exchange.known
         stem = self.exchange.state.path.stem if self.exchange.state.path else ""
         plain = "".join(each if each.isascii() and each.isalnum() else "-" for each in stem)
-        name = require_token("robot", robot or f"{plain[:40]}-{known['token']}")
+        name = require_subject_name("robot", robot or f"{plain[:40]}-{known['token']}")
         _, _, fleet = known["membership"].partition(" ")
         if fleet not in ("", self.server.fleet):
             path = self.exchange.state.path
@@ -94,25 +92,26 @@ class Member:
             UnreachableError: The server is not there, and this robot has never joined there, or
                 takes part once.
             StateError: The state cannot be used.
+            FleetError: Another robot is connected under this name.
         """
-        pause, was_connected = PAUSES[0], False
+        was_connected = False
         while True:
             try:
                 async with connected(self.server, self.robot) as found:
-                    pause, was_connected = PAUSES[0], True
+                    was_connected = True
                     await self._take_part(found, once)
                     return
-            except (RefusedError, UnreachableError) as error:
+            except (RefusedError, UnreachableError, StateLockedError) as error:
                 is_new = self.exchange.known["membership"] != self._membership
                 was_refused = isinstance(error, RefusedError) and not was_connected
                 if once or is_new or was_refused:
                     raise
                 self._complain(error)
-            await asyncio.sleep(pause * random.uniform(0.5, 1.0))
-            pause = min(2 * pause, PAUSES[1])
+            await asyncio.sleep(self._pause * random.uniform(0.5, 1.0))
+            self._pause = min(2 * self._pause, PAUSES[1])
 
-    def _complain(self, error: FleetError) -> None:
-        """Log a problem, once until there is a connection or another problem."""
+    def _complain(self, error: RobocleError) -> None:
+        """Log a problem, once until everything is exchanged or there is another problem."""
         if str(error) != self._complaint:
             self._complaint = str(error)
             log.warning("%s: trying again", error)
@@ -121,18 +120,21 @@ class Member:
         """Take in what others publish and publish what is changed here, in turns."""
         await self._begin(found)
         start = self.exchange.known.number("applied") + 1
+        who = f"{self.exchange.known['token']} {self.exchange.sharing.group}"
         was_reported = False
-        async for batch, left in found.follow(self.exchange.kind, self.robot, start, POLL):
+        async for batch, left in found.follow(self.exchange.kind, self.robot, start, POLL, who):
             if batch:
                 await self._take(found, batch)
-            if not left and not was_reported:
-                self._report(f"up to date with fleet {self.server.fleet} as {self.robot}")
-                was_reported = True
             await self._follow_file(found)
             if await asyncio.to_thread(self.exchange.changed):
                 await self._publish(found)
-            elif once and not left:
-                return
+            elif not left:
+                self._complaint, self._pause = "", PAUSES[0]
+                if not was_reported:
+                    self._report(f"up to date with fleet {self.server.fleet} as {self.robot}")
+                    was_reported = True
+                if once and not batch:  # the server knows that the last one is applied
+                    return
 
     async def _begin(self, found: Log) -> None:
         """Find out whether the log is the one that was followed, and what pin holds."""
@@ -168,7 +170,6 @@ class Member:
             if pin is not None:
                 await self._settle(found, exchange.take, [pin], self.robot)
         await self._follow_file(found)
-        self._complaint = ""
         sharing = plural(exchange.published, "message")
         log.info("connected to %s, %s published before", found.server.url, sharing)
 

@@ -9,12 +9,13 @@ twice.
 import os
 import sqlite3
 import uuid
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from robocle.errors import FleetError
+from robocle._internal.wording import one_line
+from robocle.errors import FleetError, StateAccessError, StateError, StateLockedError
 from robocle.store.tables import translated
 
 TABLES = """
@@ -60,29 +61,33 @@ class Membership:
         state: The path of the state.
 
     Raises:
-        FleetError: Another program has it open.
+        FleetError: Another program has it open, or it is damaged.
+        StateAccessError: It cannot be opened or written.
     """
 
     def __init__(self, state: Path) -> None:
         self.path = file_beside(state)
-        self._connection = sqlite3.connect(self.path, 1.0, 0, None, False)
+        with _explained(self.path):
+            self._connection = sqlite3.connect(self.path, 1.0, 0, None, False)
         try:
-            with translated(self.path, "write"):
+            with _explained(self.path):
                 self._connection.execute("PRAGMA locking_mode = EXCLUSIVE")
                 self._connection.execute("PRAGMA journal_mode = WAL")
                 self._connection.execute("PRAGMA synchronous = NORMAL")
                 self._connection.executescript(TABLES)
+            self._about: dict[str, str] = dict(self._rows("SELECT name, value FROM about"))
+            self._notice_copies()
         except BaseException as error:
             self._connection.close()
-            if isinstance(error, sqlite3.Error) or "locked" in str(error):
-                raise FleetError(
-                    f"{state} is in a fleet already: another program has {self.path} open"
-                ) from error
+            if isinstance(error, StateLockedError):
+                running = f"`robocle fleet join` is running for {state}: stop it first"
+                raise FleetError(running) from error
             raise
-        self._about: dict[str, str] = dict(
-            self._connection.execute("SELECT name, value FROM about")
-        )
-        self._notice_copies()
+
+    def _rows(self, query: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+        """Return what a query finds."""
+        with _explained(self.path):
+            return self._connection.execute(query, values).fetchall()
 
     def _notice_copies(self) -> None:
         """Let a copy of the file, on this machine or another one, be another robot."""
@@ -116,10 +121,11 @@ class Membership:
         """
         before = dict(self._about)
         try:
-            self._connection.execute(f"PRAGMA synchronous = {'FULL' if flush else 'NORMAL'}")
-            self._connection.execute("BEGIN")
-            yield
-            self._connection.execute("COMMIT")
+            with _explained(self.path):
+                self._connection.execute(f"PRAGMA synchronous = {'FULL' if flush else 'NORMAL'}")
+                self._connection.execute("BEGIN")
+                yield
+                self._connection.execute("COMMIT")
         except BaseException:
             self._about = before
             if self._connection.in_transaction:
@@ -134,21 +140,22 @@ class Membership:
     def entries(self, ids: Iterable[bytes]) -> dict[bytes, list[Entry]]:
         """Return the entries of samples; samples that are not in the log are left out."""
         found: dict[bytes, list[Entry]] = {}
-        for values in found_by_id(self._connection, "SELECT * FROM entries", ids):
-            found.setdefault(values[0], []).append(Entry(*values))
+        with _explained(self.path):
+            for values in found_by_id(self._connection, "SELECT * FROM entries", ids):
+                found.setdefault(values[0], []).append(Entry(*values))
         return found
 
     def ids(self) -> Iterator[list[bytes]]:
         """Yield the ids of all samples that are in the log, some at a time."""
         last = b""
         query = "SELECT DISTINCT id FROM entries WHERE id > ? ORDER BY id LIMIT ?"
-        while some := [id for (id,) in self._connection.execute(query, (last, IDS_PER_CHANGE))]:
+        while some := [id for (id,) in self._rows(query, (last, IDS_PER_CHANGE))]:
             yield some
             last = some[-1]
 
     def labels(self) -> dict[bytes, str | None]:
         """Return the labels that the sums of the state had."""
-        return dict(self._connection.execute("SELECT id, label FROM sums"))
+        return dict(self._rows("SELECT id, label FROM sums"))
 
     def note_labels(self, labels: Iterable[tuple[bytes, str | None]]) -> None:
         """Note the labels that the sums of the state have."""
@@ -156,8 +163,7 @@ class Membership:
 
     def note_erased(self, sequence: int) -> None:
         """Note that the embedding of a message was erased from the log."""
-        query = "UPDATE entries SET content = 0 WHERE sequence = ?"
-        self._connection.execute(query, (sequence,))
+        self._rows("UPDATE entries SET content = 0 WHERE sequence = ?", (sequence,))
 
     def start_again(self) -> None:
         """Forget the entries of a log that is gone."""
@@ -168,11 +174,29 @@ class Membership:
 
     def shrink(self) -> None:
         """Release the memory that SQLite keeps for the next change."""
-        self._connection.execute("PRAGMA shrink_memory")
+        self._rows("PRAGMA shrink_memory")
 
     def close(self) -> None:
         """Close the file."""
         self._connection.close()
+
+
+@contextmanager
+def _explained(path: Path) -> Iterator[None]:
+    """Turn errors of SQLite into those of robocle. What damages the file loses nothing."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        try:
+            with translated(path, "write"):
+                raise
+        except StateAccessError:
+            raise
+        except StateError:
+            line = one_line(error, 200)
+            raise FleetError(
+                f"{path} is damaged ({line}): delete it, and the log is read again"
+            ) from error
 
 
 def file_beside(state: Path) -> Path:

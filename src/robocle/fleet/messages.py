@@ -11,6 +11,7 @@ an embedding depends on, so a robot never receives embeddings of another kind.
 import hashlib
 import json
 import re
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -33,6 +34,11 @@ LONGEST = 10_000
 """The longest first line of a message."""
 EVERYONE = "all"
 """The group that every robot is in."""
+RELEASED = 1_790_000_000
+"""A time in 2026, in seconds since 1970: no clock that is set shows an earlier one."""
+AHEAD = 10 * 365 * 86400
+"""How many seconds a message may be dated ahead. Robots decide later than all they know, so one
+that was dated at the end of time would let no decision be later than another for ever."""
 
 Kind = Literal["sample", "decision", "pin", "hello"]
 KINDS = ("sample", "decision", "pin", "hello")
@@ -87,13 +93,13 @@ def label_of_badge(id: bytes) -> str:
     return id[ID:].decode()
 
 
-def require_token(what: str, text: str) -> str:
+def require_subject_name(what: str, text: str) -> str:
     """Return a name that can be part of a subject.
 
     Raises:
         FleetError: It cannot.
 
-    >>> require_token("robot", "kitchen robot")
+    >>> require_subject_name("robot", "kitchen robot")
     Traceback (most recent call last):
     robocle.errors.FleetError: 'kitchen robot' cannot be the name of a robot: use 1 to 64 letters, digits, - and _
     """  # noqa: E501
@@ -249,4 +255,6 @@ def _id(text: object) -> bytes:
 def _time(value: object) -> int:
     if type(value) is not int or not 0 < value <= LATEST:
         raise ValueError("a time that is none")
+    if value > (max(time.time(), RELEASED) + AHEAD) * 1e6:
+        raise ValueError("a time more than ten years ahead")
     return value

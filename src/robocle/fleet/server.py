@@ -1,14 +1,16 @@
 """Where the server of a fleet is, how to log in, and why it may not be of use."""
 
 import re
+import ssl
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from robocle.errors import FleetError
-from robocle.fleet.messages import require_token
+from robocle.fleet.messages import require_subject_name
 
 PASSWORD_VARIABLE = "ROBOCLE_FLEET_PASSWORD"
+NO_JETSTREAM, NO_JETSTREAM_FOR_ACCOUNT = 10076, 10039
 
 
 @dataclass(frozen=True)
@@ -53,7 +55,7 @@ class Server:
         except ValueError:
             host, port = None, 0
         if not host or parts.scheme not in ("nats", "tls") or re.search(r"\s", host):
-            shown = re.sub(r":[^:@/]*@", ":...@", address)
+            shown = re.sub(r"(?<=://).*@", "...@", address)
             raise FleetError(f"{shown!r} is not the address of a server: give nats://HOST[:PORT]")
         if parts.password is not None:
             raise FleetError(
@@ -66,7 +68,7 @@ class Server:
         name = f"[{host}]" if ":" in host else host
         url = f"{parts.scheme}://{name}:{port}"
         user = unquote(parts.username or "")
-        return cls(url, require_token("fleet", fleet), user, password, creds, tls_ca)
+        return cls(url, require_subject_name("fleet", fleet), user, password, creds, tls_ca)
 
     @property
     def stream(self) -> str:
@@ -84,3 +86,34 @@ class RefusedError(FleetError):
 
 class UnreachableError(FleetError):
     """The server is not there, or the connection ended."""
+
+
+def explained(
+    server: Server, error: Exception, what: str = "the connection ended"
+) -> RefusedError | UnreachableError:
+    """Return the error that stands for one of the connection, or for an answer of the server."""
+    from nats.js.errors import APIError, ServiceUnavailableError
+
+    text = str(error) or type(error).__name__
+    if re.search("authorization|authentication|permissions|credential|nkey|jwt", text.lower()):
+        user = (
+            f"the user {server.user!r}" if server.user else server.creds or "a login without a user"
+        )
+        return RefusedError(
+            f"{server.url} refuses {user} ({text}): check --creds, or the user and the variable "
+            f"{PASSWORD_VARIABLE}"
+        )
+    if isinstance(error, ssl.SSLError):
+        return RefusedError(
+            f"{server.url} has a certificate that is not trusted ({text}): give --tls-ca"
+        )
+    if isinstance(error, APIError) and error.err_code == NO_JETSTREAM_FOR_ACCOUNT:
+        return RefusedError(f"{server.url} has no JetStream for the account of this user")
+    if isinstance(error, ServiceUnavailableError) and error.err_code in (None, NO_JETSTREAM):
+        return RefusedError(
+            f"{server.url} has no JetStream: start nats-server with -js, or check the connection "
+            "of the leaf node"
+        )
+    if isinstance(error, APIError):
+        return UnreachableError(f"{server.url} refuses a request ({error.description})")
+    return UnreachableError(f"{server.url}: {what} ({text})")
