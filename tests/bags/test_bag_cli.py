@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from PIL import Image
@@ -268,6 +269,27 @@ def test_an_interrupted_lesson_keeps_what_was_taught(tmp_path: Path) -> None:
     assert process.returncode == 130
     assert b"interrupted: taught" in errors
     assert 0 < Learner.load(state).counts.get("mug", 0) < 2000
+
+
+@pytest.mark.parametrize(("views", "exit_code"), [(None, 0), ("plain", 1)])
+def test_another_program_may_create_the_state_while_frames_are_embedded(
+    views: str | None,
+    exit_code: int,
+    recording: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    embed = Learner.embed_for_teaching
+    state = tmp_path / "new.robocle"
+
+    def embed_late(self: Learner, *arguments: Any, **options: Any) -> Any:
+        Learner.open(state, views=views).close()
+        return embed(self, *arguments, **options)
+
+    monkeypatch.setattr(Learner, "embed_for_teaching", embed_late)
+    result = run("bag", "teach", state, recording, *TOPICS, "--most", "1")
+    assert result.exit_code == exit_code, result.output
+    assert bool(Learner.load(state).counts) == (exit_code == 0)
 
 
 def test_tables_and_plots_show_labels_that_were_never_shown(tmp_path: Path) -> None:

@@ -313,6 +313,27 @@ def test_a_state_that_another_program_teaches_while_pictures_are_embedded_keeps_
     assert counts_of(state) == {**counts, "pan": 1, "cup": 1}
 
 
+@pytest.mark.parametrize(("pooling", "complaint"), [(None, ""), ("avg", "keeps its pooling avg")])
+def test_a_lesson_is_never_lost_if_another_program_creates_the_state_meanwhile(
+    pooling: str | None,
+    complaint: str,
+    objects: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    embed_each = Embedder.embed_each
+    new = tmp_path / "new.robocle"
+
+    def embed_late(self: Embedder, *arguments: Any, **options: Any) -> Iterator[Any]:
+        Learner.open(new, pooling=pooling).close()
+        return embed_each(self, *arguments, **options)
+
+    monkeypatch.setattr(Embedder, "embed_each", embed_late)
+    result = run("teach", new, "cup", objects / "box" / "3.jpg")
+    assert (result.exit_code, complaint in result.stderr) == (int(bool(complaint)), True)
+    assert counts_of(new) == ({} if complaint else {"cup": 1})
+
+
 IMPORTED = """
 import subprocess
 import sys

@@ -4,7 +4,7 @@ import os
 import shlex
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
@@ -46,6 +46,27 @@ def loaded_learner(
 
             learner.finder = finder_of(finder)
     return learner
+
+
+def opened_after_embedding(
+    state: Path, embedded_by: "Learner", given: Mapping[str, Any]
+) -> "Learner":
+    """Return the learner of a new state, when pictures were embedded by one in memory.
+
+    Args:
+        state: The state. Another program may have created it since.
+        embedded_by: The learner in memory.
+        given: The specs of parts that the user gave.
+
+    Raises:
+        StateError: The state of the other program has another pipeline, or other parts than given.
+    """
+    from robocle.learner import Learner
+
+    parts = embedded_by.parts
+    specs = {**given, "pooling": parts.pooling, "views": parts.views}
+    specs.pop("backbone", None)
+    return Learner.open(state, embedded_by.backbone, **specs)
 
 
 def picture_files(
