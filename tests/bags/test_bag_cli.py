@@ -14,9 +14,14 @@ from PIL import Image
 from bright_detector import bright_detector
 from command_line import error_of, run
 from home_pictures import home_picture
-from robocle import Learner
+from robocle import Learner, RobocleError
 from robocle.bags import Bag, Tally, write_bag
-from robocle.reports.recording import label_table, plot_recording, time_table
+from robocle.reports.recording import (
+    label_table,
+    plot_recording,
+    require_plot_format,
+    time_table,
+)
 from robocle.types import Example
 from robocle_sim.openloris import Recording, render_openloris
 from video_sources import write_video
@@ -303,6 +308,10 @@ def test_tables_and_plots_show_labels_that_were_never_shown(tmp_path: Path) -> N
     assert table.splitlines()[2].split()[:3] == ["dragon", "(not", "taught)"]
     assert "pan (8)" in table
     assert len(time_table(tally).splitlines()) == 21
-    for name in ("plot.svg", "plot.png"):
+    for name in ("plot.svg", "plot.png", "plot.pdf"):
         plot_recording(tally, tmp_path / name)
         assert (tmp_path / name).stat().st_size > 1000
+        require_plot_format(tmp_path / name)  # it may be replaced
+    (tmp_path / "mine.png").write_bytes(b"a photograph")
+    with pytest.raises(RobocleError, match=r"mine\.png exists and was not written by robocle"):
+        require_plot_format(tmp_path / "mine.png")

@@ -209,6 +209,9 @@ def test_a_state_that_cannot_be_tested_is_an_error(
 def test_a_page_never_replaces_another_kind_of_file(state: Path, objects: Path) -> None:
     before = state.read_bytes()
     assert_refused(check(objects, "--out", state), "ends in .html")
+    page = state.with_name("my.html")
+    page.write_text("my own page", "utf-8")
+    assert_refused(check(objects, "--out", page), "my.html exists and was not written by robocle")
     assert state.read_bytes() == before
 
 
