@@ -188,6 +188,7 @@ def test_a_check_tests_a_picture_in_all_conditions(taught: Api, picture_of: Pict
         ("/api/v1/predict?false_accept=0.7", b"PICTURE", 400, "give 0.001 to 0.5"),
         ("/api/v1/predict?false_accept=much", b"PICTURE", 400, "strict, normal or lenient"),
         ("/api/v1/teach?label=%00", b"PICTURE", 422, "control or invisible"),
+        ("/api/v1/teach?label=caf%E9", b"PICTURE", 422, "is not valid UTF-8"),
         ("/api/v1/teach?label=" + "m" * 201, b"PICTURE", 422, "at most 200"),
         ("/api/v1/teach?label=mug&poor=wide", b"PICTURE", 400, "or 'accept', not 'wide'"),
         ("/api/v1/teach?label=mug&lesson=a/b", b"PICTURE", 400, "lesson must match"),
