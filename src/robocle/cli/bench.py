@@ -208,7 +208,11 @@ def parts() -> None:
     for registry in registries:
         rows = []
         for name in registry.names():
-            rows.append([name, registry.summary(name)])
+            try:
+                rows.append([name, registry.summary(name)])
+            except SpecError as error:
+                rows.append([name, str(error)])
+                continue
             if registry.usage(name) != name:  # it has options
                 rows.append(["", registry.usage(name)])
         echo(f"{registry.kind}s")
