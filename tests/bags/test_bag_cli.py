@@ -233,14 +233,15 @@ def test_poor_frames_are_named_skipped_or_refused(tmp_path: Path) -> None:
     state = tmp_path / "new.robocle"
     teach = ("bag", "teach", state, tmp_path / "bag", *TOPICS, "--every", "0")
     refused = error_of(*teach, "--poor", "refuse")
-    assert refused.startswith("the frame at 0.10 s: almost the same picture")
+    assert refused.startswith("the frame at 0.10 s: almost the same as the last")
     assert refused.endswith("nothing was taught")
     assert not state.exists()
     skipped = run(*teach, "--poor", "skip")
-    assert skipped.stderr.count("s is skipped: almost the same picture") == 3
+    assert skipped.stderr.count("s is skipped: almost the same as the last") == 3
     assert skipped.stderr.endswith("robocle: 4 frames are skipped in all\n")
     assert Learner.load(state).counts == {"mug": 2}
     warned = run(*teach)
+    assert warned.stderr.count("; taught all the same") == 3
     assert warned.stderr.endswith("robocle: 6 frames are poor in all\n")
     assert Learner.load(state).counts == {"mug": 8}
 

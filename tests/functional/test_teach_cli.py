@@ -257,7 +257,9 @@ def test_teaching_the_last_picture_again_in_another_command_prints_a_warning(
 ) -> None:
     state, picture = tmp_path / "home.robocle", objects / "ball" / "0.jpg"
     assert run("teach", state, "ball", picture).stderr == ""
-    assert "almost the same picture" in run("teach", state, "ball", picture).stderr
+    warning = run("teach", state, "ball", picture).stderr
+    assert "almost the same as the last picture of 'ball' (difference 0.00" in warning
+    assert warning.endswith(": turn the object, or move it; taught all the same\n")
     assert run("undo", state, "--times", "2").exit_code == 0
     assert run("teach", state, "ball", picture).stderr == ""
 
@@ -267,7 +269,9 @@ def test_teaching_the_last_picture_again_in_another_command_prints_a_warning(
 
 def test_the_same_picture_under_two_labels_is_pointed_out(objects: Path, tmp_path: Path) -> None:
     picture = objects / "ball" / "0.jpg"
-    expected = "the same picture was taught as 'ball': teach it under one label only"
+    expected = (
+        "the same picture was taught as 'ball': teach it under one label only; taught all the same"
+    )
     state = tmp_path / "home.robocle"
     assert run("teach", state, "ball", picture).stderr == ""
     assert run("teach", state, "cup", picture).stderr == f"robocle: {picture}: {expected}\n"

@@ -27,6 +27,8 @@ Unreadable = Literal["refuse", "skip"]
 """What to do about pictures that cannot be read."""
 SKIPPING = "--unreadable skip goes on without them"
 ORDER = "give STATE LABEL PICTURES, in this order"
+ANYWAY = "; taught all the same"
+"""What follows the fault of a picture if --poor is warn."""
 JITTER = 1e-3
 """Seconds by which a frame may be early."""
 LISTED = 3

@@ -19,6 +19,7 @@ from robocle.cli.options import (
 )
 from robocle.cli.output import activity, echo, progress
 from robocle.cli.pictures import (
+    ANYWAY,
     ORDER,
     SKIPPING,
     Labelled,
@@ -210,7 +211,7 @@ def _good_enough(
             raise QualityError(f"{path}: {error}; nothing was taught", error.complaints) from error
         skipped = "skipped: " if found and checks.skips_poor else ""
         for complaint in found:
-            print_error(f"{skipped}{path}: {complaint}")
+            print_error(f"{skipped}{path}: {complaint}{'' if skipped else ANYWAY}")
         repeats += any(complaint.kind == "duplicate" for complaint in found)
         if not skipped:
             kept.append(((path, label), embedding))
