@@ -217,7 +217,7 @@ def test_a_check_tests_a_picture_in_all_conditions(taught: Api, picture_of: Pict
         ("/api/v1/remove", b'{"ids": "x"}', 400, 'send {"ids": ["..."]}'),
         ("/api/v1/remove", b'{"ids": []}', 400, "ids must have at least 1 item: send"),
         ("/api/v1/remove", b'{"ids": ["x"]}', 404, "there is no sample 'x'"),
-        ("/api/v1/import", b"no state", 422, "the file is not a robocle state"),
+        ("/api/v1/import", b"no state", 422, "the file is not a state, or was written"),
         ("/api/v1/check?label=mug&draws=99", b"PICTURE", 400, "draws must be"),
         ("/api/v1/check?label=mug", b"PICTURE", 409, "nothing has been taught"),
         ("/api/v1/nothing", b"", 404, "no address '/api/v1/nothing': /api/v1/openapi.json"),
