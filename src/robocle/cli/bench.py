@@ -85,14 +85,18 @@ def run_and_report(experiment: "Experiment", name: str, options: Mapping[str, An
     for spec in options["backbones"]:
         require_backbone(spec)
     seeds = tuple(range(options["seeds"] or 0))
-    run, trials = run_experiment(
-        experiment.changed(backbones=options["backbones"], seeds=seeds),
-        named_roots(options["data"]),
-        results,
-        progress,
-        workers=Workers(options["jobs"], options["dask"]),
-        unreadable=options["unreadable"],
-    )
+    try:
+        run, trials = run_experiment(
+            experiment.changed(backbones=options["backbones"], seeds=seeds),
+            named_roots(options["data"]),
+            results,
+            progress,
+            workers=Workers(options["jobs"], options["dask"]),
+            unreadable=options["unreadable"],
+        )
+    except KeyboardInterrupt as error:
+        error.args = ("interrupted: the same command continues",)
+        raise
     rest = ", the others had results already" if run < trials else ""
     echo(f"{run} of {plural(trials, 'trial')} run{rest}; results in {results}")
     for page in write_report(results, results.parent):
