@@ -184,6 +184,17 @@ def test_too_few_pictures_are_an_error(objects: Path, tmp_path: Path) -> None:
     assert_refused(check(tmp_path / "bare"), "there is no picture in")
 
 
+def test_the_folder_of_those_to_teach_and_to_test_is_refused(objects: Path, tmp_path: Path) -> None:
+    for kind in ("teach", "test"):
+        copied([objects / "ball" / "0.jpg"], tmp_path / kind / "ball")
+    teach, test = tmp_path / "teach", tmp_path / "test"
+    assert_refused(
+        check(tmp_path),
+        f"{tmp_path} has two folders 'ball', {teach / 'ball'} and {test / 'ball'}: give the folder "
+        f"of one of them, such as {teach}",
+    )
+
+
 @pytest.mark.slow
 def test_a_state_with_one_label_is_tested_with_its_world(objects: Path, tmp_path: Path) -> None:
     single = tmp_path / "single.robocle"

@@ -186,6 +186,9 @@ def lessons_of(what: tuple[str, ...]) -> list[Labelled]:
         return _lessons_of_folders(list(dict.fromkeys(paths)))
     label = require_label(what[0])
     _require_no_path(label, paths[1:])
+    for path in filter(os.path.isdir, paths[1:]):
+        if not pictures_in(path) and (advice := _label_folders_in(path)):
+            raise ImageError(f"there is no picture in {path}: leave out {label!r}, and {advice}")
     return [(path, label) for path in picture_files(paths[1:], pictures_in)]
 
 
@@ -241,13 +244,24 @@ def _lessons_of_folders(folders: list[Path]) -> list[Labelled]:
     for folder in folders:
         pictures = pictures_in(folder)
         if not pictures:
-            inner = sorted(each.name for each in folder.iterdir() if each.is_dir())
-            are = "is a label" if len(inner) == 1 else "are labels"
-            advice = f": teach {folder}, if {listed(inner, 'other', 3)} {are}" if inner else ""
-            raise ImageError(f"there is no picture of {folder.name!r} in {folder}{advice}")
+            advice = _label_folders_in(folder)
+            missing = f"there is no picture of {folder.name!r} in {folder}"
+            raise ImageError(f"{missing}: {advice}" if advice else missing)
         label = require_label(folder.name)
         lessons += [(path, label) for path in pictures]
     return lessons
+
+
+def _label_folders_in(folder: Path) -> str:
+    """Return the advice to teach the folders in or below a folder, if they have pictures."""
+    from robocle.images import pictures_under
+
+    found = next((path.parent.parent for path in pictures_under(folder)), None)
+    if found is None:
+        return ""
+    inner = sorted({path.parent.name for path in pictures_under(found)})
+    are = "is a label" if len(inner) == 1 else "are labels"
+    return f"teach {found}, if {listed(inner, 'other', 3)} {are}"
 
 
 def spelled_as_known(lessons: list[Labelled], known: Iterable[str], state: Path) -> list[Labelled]:
