@@ -30,7 +30,6 @@ from robocle.cli.options import (
 )
 from robocle.cli.output import activity, box_text, echo, echo_above_bar, echo_lines, progress
 from robocle.cli.pictures import (
-    ANYWAY,
     UsedFrames,
     loaded_learner,
     opened_after_embedding,
@@ -159,10 +158,8 @@ def _lessons(learner: "Learner", used: UsedFrames, frames: "Iterator[BagFrame]",
         except QualityError as error:
             message = f"the frame at {frame.seconds:.2f} s: {error}"
             raise QualityError(message, error.complaints) from error
-        if found and checks.skips_poor:
-            used.note("skipped", frame, found[0])
-        elif found:
-            used.note("poor", frame, f"{found[0]}{ANYWAY}")
+        if found:
+            used.note("skipped" if checks.skips_poor else "poor", frame, found[0])
         if not (found and checks.skips_poor):
             chosen[frame.label] += 1
             yield embedding, frame.label

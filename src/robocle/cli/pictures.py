@@ -338,7 +338,8 @@ class UsedFrames:
         """Count a frame that is skipped or poor, and say why for the first ones."""
         self._noted[what] += 1
         if self._noted[what] <= LISTED:
-            print_error(f"the frame at {frame.seconds:.2f} s is {what}: {why}")
+            after = ANYWAY if what == "poor" else ""
+            print_error(f"the frame at {frame.seconds:.2f} s is {what}: {why}{after}")
 
     def print_counts(self) -> None:
         """Say how many frames were skipped or poor, if not all of them were named."""

@@ -1,7 +1,6 @@
 """Commands that use a camera: watch names its objects, serve teaches with it, ros runs the node."""
 
 import os
-import signal
 from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from functools import partial
@@ -18,7 +17,6 @@ from robocle.errors import MissingExtraError, NothingTaughtError
 from robocle.profiles import DEFAULT_PROFILE, PROFILES
 
 ROS_ARGUMENTS = "--ros-args"
-CTRL_C = 128 + signal.SIGINT
 
 
 @main.command(short_help="Print which object a camera sees.")
@@ -133,7 +131,7 @@ def watch(state: Path, camera: str | None, as_json: bool, every: float, changes:
                     echo_json(seen.as_values()) if as_json else echo(seen.as_line())
                 before = seen.state, seen.nothing
         except Interrupted as request:
-            if request.exit_code != CTRL_C:
+            if request.exit_code != 130:  # SIGTERM, not Ctrl-C
                 raise
             print_error("stopped")
 

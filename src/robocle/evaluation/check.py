@@ -234,10 +234,8 @@ def _require_one_folder_each(given: Path, pictures: Iterable[Path]) -> None:
     for folder in dict.fromkeys(picture.parent for picture in pictures):
         first = folders.setdefault(folder.name, folder)
         if first != folder:
-            raise DataError(
-                f"{given} has two folders {folder.name!r}, {first} and {folder}: give the folder "
-                f"of one of them, such as {first.parent}"
-            )
+            both = f"{given} has two folders {folder.name!r}, {first} and {folder}"
+            raise DataError(f"{both}: give the folder of one of them, such as {first.parent}")
 
 
 def require_enough(

@@ -8,6 +8,7 @@ cluster has one slot, and waits for ever if all workers are gone.
 
 import logging
 import signal
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -86,15 +87,13 @@ def _numbered(work: Callable[[Job], Outcome], number: int, job: Job) -> tuple[in
 @contextmanager
 def _ignored_in_new_processes(number: int) -> Iterator[None]:
     """Ignore a signal while processes are started, which inherit that: it is for this one alone."""
-    try:
-        before = signal.signal(number, signal.SIG_IGN)
-    except ValueError:  # only the main thread can do this
-        yield
-        return
+    is_main = threading.current_thread() is threading.main_thread()  # no other thread can do this
+    before = signal.signal(number, signal.SIG_IGN) if is_main else None
     try:
         yield
     finally:
-        signal.signal(number, before)
+        if is_main:
+            signal.signal(number, before)
 
 
 def _on_dask(

@@ -14,12 +14,8 @@ from robocle.errors import MissingExtraError, RobocleError
 from robocle.reports.tables import cell_parts
 
 MARK = "Made by robocle"
-"""What is in every report: a newer one may replace it."""
-
-
-def made() -> str:
-    """Return the line by which robocle recognises what it wrote."""
-    return f"{MARK} {robocle.__version__}."
+MADE = f"{MARK} {robocle.__version__}."
+"""The line by which a report is recognised: a newer one may replace it."""
 
 
 def require_report_extra() -> None:
@@ -78,7 +74,7 @@ def render_page(name: str, **values: Any) -> str:
         lstrip_blocks=True,
         undefined=StrictUndefined,
     )
-    environment.globals |= {"cell_parts": cell_parts, "made": made()}
+    environment.globals |= {"cell_parts": cell_parts, "made": MADE}
     return environment.get_template(f"{name}.html.j2").render(**values)
 
 

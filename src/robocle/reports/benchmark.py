@@ -16,7 +16,7 @@ from robocle.errors import DataError
 from robocle.evaluation.corruptions import CORRUPTIONS, corruption
 from robocle.evaluation.metrics import METRICS
 from robocle.evaluation.results import newest_results
-from robocle.reports import made, render_page, require_replaceable, write_page
+from robocle.reports import MADE, render_page, require_replaceable, write_page
 from robocle.reports.benchmark_gains import (
     AVERAGE,
     GAINS,
@@ -130,7 +130,7 @@ def write_report(results: Path, folder: Path) -> list[Path]:
             not write.
     """
     report, paths = build_report(results), report_paths(results, folder)
-    texts = f"{as_markdown(report)}\n{made()}\n", f"% {made()}\n{as_latex(report)}", as_html(report)
+    texts = f"{as_markdown(report)}\n{MADE}\n", f"% {MADE}\n{as_latex(report)}", as_html(report)
     for path, text in zip(paths, texts, strict=True):
         write_page(path, text)
     return paths

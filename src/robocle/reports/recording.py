@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from robocle.bags.tally import Part, Tally
 from robocle.errors import DataError, MissingExtraError
-from robocle.reports import made, require_replaceable
+from robocle.reports import MADE, require_replaceable
 from robocle.reports.tables import text_table
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def plot_recording(tally: Tally, path: Path) -> None:
     _draw_spans(upper, tally, rows)
     _draw_parts(lower, [part for part in tally.parts if part.frames])
     try:
-        figure.savefig(path, dpi=130, metadata={"Creator": made()})
+        figure.savefig(path, dpi=130, metadata={"Creator": MADE})
     except OSError as error:
         raise DataError(f"cannot write {path}: {error.strerror}") from error
 
