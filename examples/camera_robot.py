@@ -5,7 +5,7 @@
 
 The camera must not move. Start with an empty table, then put an object on it. Type a
 name and press Enter to teach the object that the robot sees. "undo" undoes the last
-lesson, and Ctrl-D ends the program.
+lesson, and Ctrl-D or Ctrl-C ends the program.
 
 Three threads run: the camera's reads frames, `watch` recognises the newest, and the
 main thread teaches. They share one learner, which needs no lock.
@@ -14,6 +14,7 @@ main thread teaches. They share one learner, which needs no lock.
 import argparse
 import sys
 import threading
+from contextlib import suppress
 
 import cv2
 import numpy as np
@@ -99,12 +100,13 @@ def main() -> None:
             robot = Robot(learner, camera)
             watcher = threading.Thread(target=watch, args=(robot,))
             watcher.start()
-            for line in map(str.strip, sys.stdin):
-                try:
-                    undo = line == "undo"
-                    print(f"undid {learner.undo()}" if undo else robot.teach(line))
-                except RobocleError as error:
-                    print(error, file=sys.stderr)
+            with suppress(KeyboardInterrupt):  # Ctrl-C
+                for line in map(str.strip, sys.stdin):
+                    try:
+                        undo = line == "undo"
+                        print(f"undid {learner.undo()}" if undo else robot.teach(line))
+                    except RobocleError as error:
+                        print(error, file=sys.stderr)
         watcher.join()  # a closed camera ends it
 
 

@@ -1,5 +1,6 @@
 """The example of a robot with a camera: it runs on a video, and is taught while it looks."""
 
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -93,7 +94,10 @@ def test_it_learns_what_lies_on_the_table(
 
 
 @pytest.mark.slow
-def test_the_program_prints_what_it_sees(video: Path, lite0: Backbone, tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", [None, signal.SIGINT])
+def test_the_program_prints_what_it_sees(
+    number: signal.Signals | None, video: Path, lite0: Backbone, tmp_path: Path
+) -> None:
     state = tmp_path / "home.robocle"
     with Learner.open(state, lite0) as learner:
         taught(learner)
@@ -103,6 +107,9 @@ def test_the_program_prints_what_it_sees(video: Path, lite0: Backbone, tmp_path:
     )
     assert program.stdout
     first = program.stdout.readline().strip()
+    if number:
+        program.send_signal(number)
+        program.wait(60)
     output, errors = program.communicate()  # closes its standard input, which ends it
     assert first.removeprefix("probably ") in (*SEEN, "unknown")
     assert program.returncode == 0, output + errors

@@ -60,6 +60,13 @@ def test_invisible_characters_are_refused(label: str, refusal: Refusal) -> None:
     assert "invisible characters" in refusal(LabelError, lambda: taught(label))
 
 
+@pytest.mark.parametrize("label", ["caf\ufffd", "\udce9t\udce9"])
+def test_what_stands_for_other_encodings_is_refused(label: str, refusal: Refusal) -> None:
+    said = refusal(LabelError, lambda: taught(label))
+    assert said == f"the label {label!r} is not valid UTF-8: write it as UTF-8"
+    assert refusal(LabelError, lambda: taught("mug").rename("mug", label)) == said
+
+
 def test_a_label_that_was_never_taught_is_answered_with_the_labels_there_are(
     refusal: Refusal,
 ) -> None:

@@ -67,7 +67,7 @@ def test_one_unusable_picture_and_nothing_is_taught(lite0: Backbone, tmp_path: P
         learner.teach_many(PATHS[:2], ["mug", ""])
     with pytest.raises(FeatureError, match="15 pictures and 14 labels"):
         learner.teach_many(PATHS, LABELS[:-1])
-    with pytest.raises(QualityError, match="almost the same picture"):
+    with pytest.raises(QualityError, match="almost the same as the last picture of 'mug'"):
         learner.teach_many([PATHS[0], PATHS[0]], ["mug", "mug"], poor="refuse")
     assert learner.labels == ()
 

@@ -10,6 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 import robocle
+from command_line import run
 from robocle.backbones import BACKBONES
 from robocle.classifiers import StreamingClassifier
 from robocle.poolings import POOLINGS
@@ -96,6 +97,25 @@ def test_a_learner_with_plugin_parts_is_saved_and_loaded(tmp_path: Path) -> None
     loaded = robocle.Learner.load(tmp_path / "plugin.robocle")
     assert loaded.parts == learner.parts
     assert loaded.predict(light).label == "day"
+
+
+def test_a_plugin_that_cannot_be_imported_is_listed_with_what_to_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    installed = tmp_path / "broken-1.0.dist-info"
+    installed.mkdir()
+    (installed / "METADATA").write_text("Metadata-Version: 2.1\nName: broken\nVersion: 1.0\n")
+    (installed / "entry_points.txt").write_text("[robocle.views]\nbroken = nowhere:Views\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    result = run("parts")
+    assert (result.exit_code, result.stderr) == (0, "")
+    lines = [" ".join(line.split()) for line in result.stdout.splitlines()]
+    expected = (
+        "broken the plug-in 'broken' cannot be imported from nowhere:Views (No module named "
+        "'nowhere'): check its entry point, or reinstall it"
+    )
+    assert expected in lines
+    assert "corruptions" in lines
 
 
 class Deaf(StreamingClassifier):

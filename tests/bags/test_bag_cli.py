@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from PIL import Image
@@ -13,9 +14,14 @@ from PIL import Image
 from bright_detector import bright_detector
 from command_line import error_of, run
 from home_pictures import home_picture
-from robocle import Learner
+from robocle import Learner, RobocleError
 from robocle.bags import Bag, Tally, write_bag
-from robocle.reports.recording import label_table, plot_recording, time_table
+from robocle.reports.recording import (
+    label_table,
+    plot_recording,
+    require_plot_format,
+    time_table,
+)
 from robocle.types import Example
 from robocle_sim.openloris import Recording, render_openloris
 from video_sources import write_video
@@ -227,14 +233,15 @@ def test_poor_frames_are_named_skipped_or_refused(tmp_path: Path) -> None:
     state = tmp_path / "new.robocle"
     teach = ("bag", "teach", state, tmp_path / "bag", *TOPICS, "--every", "0")
     refused = error_of(*teach, "--poor", "refuse")
-    assert refused.startswith("the frame at 0.10 s: almost the same picture")
+    assert refused.startswith("the frame at 0.10 s: almost the same as the last")
     assert refused.endswith("nothing was taught")
     assert not state.exists()
     skipped = run(*teach, "--poor", "skip")
-    assert skipped.stderr.count("s is skipped: almost the same picture") == 3
+    assert skipped.stderr.count("s is skipped: almost the same as the last") == 3
     assert skipped.stderr.endswith("robocle: 4 frames are skipped in all\n")
     assert Learner.load(state).counts == {"mug": 2}
     warned = run(*teach)
+    assert warned.stderr.count("; taught all the same") == 3
     assert warned.stderr.endswith("robocle: 6 frames are poor in all\n")
     assert Learner.load(state).counts == {"mug": 8}
 
@@ -270,6 +277,27 @@ def test_an_interrupted_lesson_keeps_what_was_taught(tmp_path: Path) -> None:
     assert 0 < Learner.load(state).counts.get("mug", 0) < 2000
 
 
+@pytest.mark.parametrize(("views", "exit_code"), [(None, 0), ("plain", 1)])
+def test_another_program_may_create_the_state_while_frames_are_embedded(
+    views: str | None,
+    exit_code: int,
+    recording: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    embed = Learner.embed_for_teaching
+    state = tmp_path / "new.robocle"
+
+    def embed_late(self: Learner, *arguments: Any, **options: Any) -> Any:
+        Learner.open(state, views=views).close()
+        return embed(self, *arguments, **options)
+
+    monkeypatch.setattr(Learner, "embed_for_teaching", embed_late)
+    result = run("bag", "teach", state, recording, *TOPICS, "--most", "1")
+    assert result.exit_code == exit_code, result.output
+    assert bool(Learner.load(state).counts) == (exit_code == 0)
+
+
 def test_tables_and_plots_show_labels_that_were_never_shown(tmp_path: Path) -> None:
     tally = Tally({"mug", "pan"}, 10.0)
     for n in range(100):
@@ -281,6 +309,10 @@ def test_tables_and_plots_show_labels_that_were_never_shown(tmp_path: Path) -> N
     assert table.splitlines()[2].split()[:3] == ["dragon", "(not", "taught)"]
     assert "pan (8)" in table
     assert len(time_table(tally).splitlines()) == 21
-    for name in ("plot.svg", "plot.png"):
+    for name in ("plot.svg", "plot.png", "plot.pdf"):
         plot_recording(tally, tmp_path / name)
         assert (tmp_path / name).stat().st_size > 1000
+        require_plot_format(tmp_path / name)  # it may be replaced
+    (tmp_path / "mine.png").write_bytes(b"a photograph")
+    with pytest.raises(RobocleError, match=r"mine\.png exists and was not written by robocle"):
+        require_plot_format(tmp_path / "mine.png")

@@ -201,7 +201,7 @@ def test_a_broken_experiment_raises_in_one_line(tmp_path: Path, text: str, compl
 def test_an_unknown_experiment_suggests_the_closest_name() -> None:
     with pytest.raises(SpecError, match="did you mean 'table1'"):
         load_experiment("tabel1")
-    with pytest.raises(SpecError, match="cannot read"):
+    with pytest.raises(SpecError, match=r"there is no experiment file missing\.toml"):
         load_experiment("missing.toml")
 
 

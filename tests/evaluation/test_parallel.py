@@ -1,6 +1,7 @@
 """Parallel work: every job once, with its outcome, whatever happens to the processes."""
 
 import os
+import signal
 import threading
 import time
 from collections import Counter
@@ -32,6 +33,10 @@ def thread(job: int) -> str:
     return threading.current_thread().name
 
 
+def ignores_ctrl_c(job: int) -> bool:
+    return signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+
+
 def die_once(job: int, flag: Path) -> int:
     """Kill the process of the first job that gets here."""
     try:
@@ -54,6 +59,13 @@ def test_every_job_is_done_once(jobs: int) -> None:
 
 def test_one_process_does_the_jobs_in_order() -> None:
     assert [job for job, _ in Workers().run(double, JOBS)] == JOBS
+
+
+@pytest.mark.slow
+def test_ctrl_c_is_for_the_process_that_started_the_others() -> None:
+    before = signal.getsignal(signal.SIGINT)
+    assert set(dict(Workers(2).run(ignores_ctrl_c, JOBS[:20])).values()) == {True}
+    assert signal.getsignal(signal.SIGINT) is before
 
 
 @pytest.mark.slow

@@ -1,6 +1,7 @@
 """Whole experiments on real pictures: correct metrics, nothing computed twice, nothing lost."""
 
 import json
+import os
 import shutil
 import signal
 import subprocess
@@ -215,6 +216,24 @@ methods = [
     { name = "SLDA", pooling = "avg", classifier = "slda" },
 ]
 """
+
+
+@pytest.mark.slow
+def test_an_interrupted_run_of_several_processes_prints_one_line(
+    bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path / "cache"))
+    (tmp_path / "plan.toml").write_text(PLAN)
+    command = [
+        *(sys.executable, "-m", "robocle", "bench", str(tmp_path / "plan.toml"), "--seeds", "500"),
+        *("--data", str(bench.pictures), "--out", str(bench.results), "--jobs", "2"),
+    ]
+    run = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    while run.poll() is None and len(bench.records()) < 3:
+        time.sleep(0.1)
+    os.killpg(run.pid, signal.SIGINT)  # as a terminal does
+    _, errors = run.communicate(timeout=60)
+    assert (run.returncode, errors) == (130, "robocle: interrupted: the same command continues\n")
 
 
 @pytest.mark.exhaustive

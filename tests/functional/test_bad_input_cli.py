@@ -54,14 +54,20 @@ def test_missing_pictures_and_empty_folders_are_refused(
     missing, bare = tmp_path / "missing.jpg", tmp_path / "bare"
     assert_refused(run("teach", state, "ball", missing), "missing.jpg", "No such file")
     assert_refused(run("teach", state, "ball", bare), "there is no picture in")
+    assert_refused(run("predict", state, bare), "there is no picture in")
     assert_refused(run("teach", state, bare), "has no label folders")
-    (bare / "rooms" / "kitchen").mkdir(parents=True)
-    assert_refused(run("teach", state, bare), "teach", "if kitchen is a label")
-    (bare / "rooms" / "bath").mkdir()
-    assert_refused(run("teach", state, bare), "if bath, kitchen are labels")
+    rooms = bare / "all" / "rooms"
+    (rooms / "kitchen").mkdir(parents=True)
+    assert_refused(run("teach", state, bare), f"there is no picture of 'all' in {bare / 'all'}\n")
+    (rooms / "kitchen" / "1.jpg").touch()
+    assert_refused(run("teach", state, bare), f": teach {rooms}, if kitchen is a label")
+    (rooms / "bath").mkdir()
+    (rooms / "bath" / "1.jpg").touch()
+    assert_refused(run("teach", state, bare), f": teach {rooms}, if bath, kitchen are labels")
+    advice = f"leave out 'ball', and teach {rooms}, if bath, kitchen are labels"
+    assert_refused(run("teach", state, "ball", rooms), f"there is no picture in {rooms}: {advice}")
     assert_refused(run("teach", state, missing), "there is no folder", "missing.jpg")
     assert_refused(run("predict", state, missing), "missing.jpg", "No such file")
-    assert_refused(run("predict", state, bare), "there is no picture in")
     assert state.read_bytes() == taught
 
 
@@ -194,8 +200,8 @@ WRONG_STATES: dict[str, tuple[Callable[[Path], object], str]] = {
     "another version": (execute("PRAGMA user_version = 99"), "format 99"),
     "another classifier": (part("classifier", "elephant"), "elephant"),
     "other tables": (execute("ALTER TABLE samples ADD COLUMN colour TEXT"), "is damaged"),
-    "text": (lambda path: path.write_text("milk, bread, eggs\n" * 30), "robocle state"),
-    "old": (lambda path: path.write_bytes(b"\x08\0\0\0\0\0\0\0{}      "), "robocle state"),
+    "text": (lambda path: path.write_text("milk, bread, eggs\n" * 30), "not a state, or"),
+    "old": (lambda path: path.write_bytes(b"\x08\0\0\0\0\0\0\0{}      "), "not a state, or"),
     "truncated": (lambda path: path.write_bytes(path.read_bytes()[:-5000]), "is damaged"),
 }
 WRONG_NETWORKS: dict[str, tuple[Callable[[Path], object], str]] = {

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from command_line import run
+from command_line import assert_refused, run
 
 EXPERIMENT = """
 title = "Two methods"
@@ -60,6 +60,34 @@ def test_an_experiment_on_a_folder_of_pictures_is_run_and_reported(
     assert result.exit_code == 0, result.output
     assert "# Two methods" in result.stdout
     assert (tmp_path / "reports" / "tiny.html").is_file()
+
+
+def test_files_of_the_user_are_neither_appended_to_nor_replaced(
+    experiment: Path, objects: Path, tmp_path: Path
+) -> None:
+    command = ("bench", experiment, "--data", objects, "--out")
+    (tmp_path / "mine.jsonl").write_text('{"label": "mug"}\n', "utf-8")
+    for suffix in ("md", "tex", "html"):
+        (tmp_path / f"{suffix}.{suffix}").write_text("my own notes", "utf-8")
+    before = {path: path.read_bytes() for path in tmp_path.glob("*.*")}
+    assert_refused(run(*command, experiment), "tiny.toml: give a name that ends in .jsonl")
+    assert_refused(run(*command, tmp_path / "mine.jsonl"), "mine.jsonl exists and holds no results")
+    for suffix in ("md", "tex", "html"):
+        refused = run(*command, tmp_path / f"{suffix}.jsonl")
+        assert_refused(refused, f"{suffix}.{suffix} exists and was not written by robocle")
+    assert {path: path.read_bytes() for path in tmp_path.glob("*.*")} == before
+
+
+def test_a_report_of_another_file_says_which_file_has_the_results(tmp_path: Path) -> None:
+    (tmp_path / "tiny.jsonl").touch()
+    (tmp_path / "tiny.md").touch()
+    for name, complaint in (
+        ("tiny.jsonl", "there are no results in"),
+        ("nope.jsonl", "nope.jsonl: run `robocle bench` first"),
+        ("tiny.md", f"is not the results: give {tmp_path / 'tiny.jsonl'}"),
+    ):
+        assert_refused(run("report", tmp_path / name), complaint)
+    assert "there is no file " in run("report", tmp_path / "nope.jsonl").stderr
 
 
 def test_a_data_folder_that_does_not_exist_is_an_error_of_one_line(experiment: Path) -> None:

@@ -184,6 +184,17 @@ def test_too_few_pictures_are_an_error(objects: Path, tmp_path: Path) -> None:
     assert_refused(check(tmp_path / "bare"), "there is no picture in")
 
 
+def test_the_folder_of_those_to_teach_and_to_test_is_refused(objects: Path, tmp_path: Path) -> None:
+    for kind in ("teach", "test"):
+        copied([objects / "ball" / "0.jpg"], tmp_path / kind / "ball")
+    teach, test = tmp_path / "teach", tmp_path / "test"
+    assert_refused(
+        check(tmp_path),
+        f"{tmp_path} has two folders 'ball', {teach / 'ball'} and {test / 'ball'}: give the folder "
+        f"of one of them, such as {teach}",
+    )
+
+
 @pytest.mark.slow
 def test_a_state_with_one_label_is_tested_with_its_world(objects: Path, tmp_path: Path) -> None:
     single = tmp_path / "single.robocle"
@@ -209,6 +220,9 @@ def test_a_state_that_cannot_be_tested_is_an_error(
 def test_a_page_never_replaces_another_kind_of_file(state: Path, objects: Path) -> None:
     before = state.read_bytes()
     assert_refused(check(objects, "--out", state), "ends in .html")
+    page = state.with_name("my.html")
+    page.write_text("my own page", "utf-8")
+    assert_refused(check(objects, "--out", page), "my.html exists and was not written by robocle")
     assert state.read_bytes() == before
 
 

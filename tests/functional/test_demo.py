@@ -72,7 +72,12 @@ def test_each_object_is_unknown_in_one_round_and_taught_in_the_others(lite0: Bac
 
 
 def test_a_page_that_cannot_be_written_is_an_error_before_any_work(tmp_path: Path) -> None:
-    for name, message in (("page.robocle", "ends in .html"), ("no/page.html", "no folder")):
+    (tmp_path / "mine.html").write_text("my own page", "utf-8")
+    for name, message in (
+        ("page.robocle", "ends in .html"),
+        ("no/page.html", "no folder"),
+        ("mine.html", "mine.html exists and was not written by robocle: choose another name"),
+    ):
         result = run("demo", "--out", tmp_path / name)
         assert (result.exit_code, result.stdout) == (1, "")
         assert message in result.stderr

@@ -257,7 +257,9 @@ def test_teaching_the_last_picture_again_in_another_command_prints_a_warning(
 ) -> None:
     state, picture = tmp_path / "home.robocle", objects / "ball" / "0.jpg"
     assert run("teach", state, "ball", picture).stderr == ""
-    assert "almost the same picture" in run("teach", state, "ball", picture).stderr
+    warning = run("teach", state, "ball", picture).stderr
+    assert "almost the same as the last picture of 'ball' (difference 0.00" in warning
+    assert warning.endswith(": turn the object, or move it; taught all the same\n")
     assert run("undo", state, "--times", "2").exit_code == 0
     assert run("teach", state, "ball", picture).stderr == ""
 
@@ -267,7 +269,9 @@ def test_teaching_the_last_picture_again_in_another_command_prints_a_warning(
 
 def test_the_same_picture_under_two_labels_is_pointed_out(objects: Path, tmp_path: Path) -> None:
     picture = objects / "ball" / "0.jpg"
-    expected = "the same picture was taught as 'ball': teach it under one label only"
+    expected = (
+        "the same picture was taught as 'ball': teach it under one label only; taught all the same"
+    )
     state = tmp_path / "home.robocle"
     assert run("teach", state, "ball", picture).stderr == ""
     assert run("teach", state, "cup", picture).stderr == f"robocle: {picture}: {expected}\n"
@@ -311,6 +315,27 @@ def test_a_state_that_another_program_teaches_while_pictures_are_embedded_keeps_
     result = run("teach", state, "cup", objects / "box" / "3.jpg")
     assert (result.exit_code, result.stderr) == (0, "")
     assert counts_of(state) == {**counts, "pan": 1, "cup": 1}
+
+
+@pytest.mark.parametrize(("pooling", "complaint"), [(None, ""), ("avg", "keeps its pooling avg")])
+def test_a_lesson_is_never_lost_if_another_program_creates_the_state_meanwhile(
+    pooling: str | None,
+    complaint: str,
+    objects: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    embed_each = Embedder.embed_each
+    new = tmp_path / "new.robocle"
+
+    def embed_late(self: Embedder, *arguments: Any, **options: Any) -> Iterator[Any]:
+        Learner.open(new, pooling=pooling).close()
+        return embed_each(self, *arguments, **options)
+
+    monkeypatch.setattr(Embedder, "embed_each", embed_late)
+    result = run("teach", new, "cup", objects / "box" / "3.jpg")
+    assert (result.exit_code, complaint in result.stderr) == (int(bool(complaint)), True)
+    assert counts_of(new) == ({} if complaint else {"cup": 1})
 
 
 IMPORTED = """

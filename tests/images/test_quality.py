@@ -153,7 +153,7 @@ def test_every_complaint_is_one_line_with_the_value_and_advice() -> None:
     poor = [lit(good, 0.1), lit(good, 8), np.full_like(good, 90), out_of_focus(good)]
     images = [SquareImage(good, (32, 48)), *(SquareImage(each, (640, 480)) for each in poor)]
     found = [complaint for image in images for complaint in complaints(image)]
-    found += [complaint for complaint in [near_duplicate(embedding, embedding)] if complaint]
+    found += [complaint for complaint in [near_duplicate(embedding, embedding, "mug")] if complaint]
     assert tuple(complaint.kind for complaint in found) == KINDS
     for complaint in found:
         assert str(complaint).splitlines() == [complaint.advice]
@@ -195,7 +195,7 @@ def test_the_next_frame_of_an_object_held_still_is_a_duplicate(
     for path in SOME:
         pixels = to_pixels(path, SIDE)
         first, second = frame(pixels, 0, 0, 1.0, 1), frame(pixels, down, right, gain, 2)
-        complaint = near_duplicate(embed(second), embed(first))
+        complaint = near_duplicate(embed(second), embed(first), "mug")
         assert isinstance(complaint, Complaint)
         assert complaint.kind == "duplicate"
 
@@ -207,16 +207,16 @@ def test_other_pictures_of_the_same_object_are_not_duplicates(
     for path in SOME:
         first, *others = [to_pixels(image, SIDE) for image in sorted(path.parent.glob("*.jpg"))]
         assert others
-        assert not any(near_duplicate(embed(other), embed(first)) for other in others)
+        assert not any(near_duplicate(embed(other), embed(first), "mug") for other in others)
 
 
 @given(arrays(np.float32, 5, elements=st.floats(-1e3, 1e3, width=32)), st.floats(0.1, 10))
 def test_the_scale_of_the_embeddings_does_not_matter(embedding: Any, scale: float) -> None:
     other = embedding[::-1]
-    one, two = near_duplicate(embedding, other), near_duplicate(other, embedding)
+    one, two = near_duplicate(embedding, other, "mug"), near_duplicate(other, embedding, "mug")
     assert (one is None) == (two is None)
-    assert near_duplicate(embedding, embedding) is not None
-    scaled = near_duplicate(np.float32(scale) * embedding, np.float32(scale) * other)
+    assert near_duplicate(embedding, embedding, "mug") is not None
+    scaled = near_duplicate(np.float32(scale) * embedding, np.float32(scale) * other, "mug")
     if one is not None and scaled is not None:
         assert scaled.value == pytest.approx(one.value, abs=1e-3)
 

@@ -213,7 +213,7 @@ def test_a_node_goes_on_while_its_file_cannot_be_read(
         assert list(answer_of(services, "list_labels").labels) == ["mug"]
         answer = answer_of(services, "undo")
         assert not answer.success
-        assert "is not a robocle state" in answer.message
+        assert "is not a state, or was written" in answer.message
         (tmp_path / "aside").replace(path)
         assert answer_of(services, "undo").success
     assert caplog.text.count("going on with what was taught before") == 1

@@ -263,12 +263,15 @@ OLD = json.dumps({"__metadata__": {"robocle": json.dumps({"format": 4})}}).encod
 BOMB = "length(hex(zeroblob(400000000)))"
 
 FILES: dict[str, tuple[Attack, str]] = {
-    "text": (content(b"milk, bread, eggs\n" * 20), "is not a robocle state"),
-    "one byte": (content(b"\0"), "is not a robocle state"),
+    "text": (content(b"milk, bread, eggs\n" * 20), "is not a state, or was written"),
+    "one byte": (content(b"\0"), "is not a state, or was written"),
     "a picture": (content(b"\xff\xd8\xff\xe0" + bytes(100)), "is a JPEG picture, not a state"),
     "a document": (content(b"%PDF-1.7" + bytes(100)), "is a PDF document, not a state"),
-    "an older version": (content(struct.pack("<Q", len(OLD)) + OLD), "an earlier version"),
-    "another database": (foreign_database, "is not a robocle state"),
+    "an older version": (
+        content(struct.pack("<Q", len(OLD)) + OLD),
+        "not a state, or was written by a version",
+    ),
+    "another database": (foreign_database, "is not a state, or was written"),
     "another database, disguised": (foreign_with_our_number, "tables are not those of a state"),
     "another format": (sql("PRAGMA user_version = 8"), "has state format 8"),
     "the format with looks, without them": (sql("PRAGMA user_version = 7"), "tables are not those"),

@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -108,8 +109,21 @@ def test_what_is_missing_is_not_created_where_it_cannot_be_or_should_not_be(
     for call in (Learner.load, Learner.edit, in_memory().merge_files):
         with pytest.raises(StateError, match="there is no state file"):
             call(tmp_path / "home")
-    assert "Is a directory" in refusal(StateError, lambda: Learner.load(tmp_path))
+    for use in (Learner.load, Learner.open):
+        assert refusal(StateError, partial(use, tmp_path)) == f"{tmp_path} is a folder: give a file"
     assert files_in(tmp_path) == []
+
+
+def test_another_file_is_named_as_the_user_gave_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, refusal: Refusal
+) -> None:
+    (tmp_path / "r.py").write_text("import robocle\n" * 20, "utf-8")
+    monkeypatch.chdir(tmp_path)
+    for use in (Learner.load, Learner.open, Learner.edit):
+        assert refusal(StateError, partial(use, "r.py")) == (
+            "r.py is not a state, or was written by a version of robocle that this one cannot "
+            "read: give another file, or teach a new one"
+        )
 
 
 # ---- parts

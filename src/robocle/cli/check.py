@@ -150,8 +150,10 @@ def check_data(dataset: str, folder: Path, objects: bool) -> None:
     echo(f"{dataset} in {folder}: {plural(pictures, 'picture')}")
     for kind, counts in checked.counts.items():
         if objects or kind != "object":
-            rows = [(name, *(size or "-" for size in sizes)) for name, sizes in counts.items()]
-            echo_lines("\n" + text_table(rows, [kind, "pictures", "objects", "classes"]))
+            shown = {"class": 2, "object": 1}.get(kind, 3)  # the others are 1 in each row
+            rows = [(name, *(n or "-" for n in sizes[:shown])) for name, sizes in counts.items()]
+            columns = ["pictures", "objects", "classes"][:shown]
+            echo_lines("\n" + text_table(rows, [kind, *columns]))
     _print_gaps("missing", checked.missing)
     _print_gaps("empty files", [str(path) for path in checked.empty])
     _print_runnable(checked)

@@ -4,7 +4,7 @@ import os
 import shlex
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
@@ -27,6 +27,8 @@ Unreadable = Literal["refuse", "skip"]
 """What to do about pictures that cannot be read."""
 SKIPPING = "--unreadable skip goes on without them"
 ORDER = "give STATE LABEL PICTURES, in this order"
+ANYWAY = "; taught all the same"
+"""What follows the fault of a picture if --poor is warn."""
 JITTER = 1e-3
 """Seconds by which a frame may be early."""
 LISTED = 3
@@ -46,6 +48,27 @@ def loaded_learner(
 
             learner.finder = finder_of(finder)
     return learner
+
+
+def opened_after_embedding(
+    state: Path, embedded_by: "Learner", given: Mapping[str, Any]
+) -> "Learner":
+    """Return the learner of a new state, when pictures were embedded by one in memory.
+
+    Args:
+        state: The state. Another program may have created it since.
+        embedded_by: The learner in memory.
+        given: The specs of parts that the user gave.
+
+    Raises:
+        StateError: The state of the other program has another pipeline, or other parts than given.
+    """
+    from robocle.learner import Learner
+
+    parts = embedded_by.parts
+    specs = {**given, "pooling": parts.pooling, "views": parts.views}
+    specs.pop("backbone", None)
+    return Learner.open(state, embedded_by.backbone, **specs)
 
 
 def picture_files(
@@ -163,6 +186,9 @@ def lessons_of(what: tuple[str, ...]) -> list[Labelled]:
         return _lessons_of_folders(list(dict.fromkeys(paths)))
     label = require_label(what[0])
     _require_no_path(label, paths[1:])
+    for path in filter(os.path.isdir, paths[1:]):
+        if not pictures_in(path) and (advice := _label_folders_in(path)):
+            raise ImageError(f"there is no picture in {path}: leave out {label!r}, and {advice}")
     return [(path, label) for path in picture_files(paths[1:], pictures_in)]
 
 
@@ -218,13 +244,24 @@ def _lessons_of_folders(folders: list[Path]) -> list[Labelled]:
     for folder in folders:
         pictures = pictures_in(folder)
         if not pictures:
-            inner = sorted(each.name for each in folder.iterdir() if each.is_dir())
-            are = "is a label" if len(inner) == 1 else "are labels"
-            advice = f": teach {folder}, if {listed(inner, 'other', 3)} {are}" if inner else ""
-            raise ImageError(f"there is no picture of {folder.name!r} in {folder}{advice}")
+            advice = _label_folders_in(folder)
+            missing = f"there is no picture of {folder.name!r} in {folder}"
+            raise ImageError(f"{missing}: {advice}" if advice else missing)
         label = require_label(folder.name)
         lessons += [(path, label) for path in pictures]
     return lessons
+
+
+def _label_folders_in(folder: Path) -> str:
+    """Return the advice to teach the folders in or below a folder, if they have pictures."""
+    from robocle.images import pictures_under
+
+    found = next((path.parent.parent for path in pictures_under(folder)), None)
+    if found is None:
+        return ""
+    inner = sorted({path.parent.name for path in pictures_under(found)})
+    are = "is a label" if len(inner) == 1 else "are labels"
+    return f"teach {found}, if {listed(inner, 'other', 3)} {are}"
 
 
 def spelled_as_known(lessons: list[Labelled], known: Iterable[str], state: Path) -> list[Labelled]:
@@ -301,7 +338,8 @@ class UsedFrames:
         """Count a frame that is skipped or poor, and say why for the first ones."""
         self._noted[what] += 1
         if self._noted[what] <= LISTED:
-            print_error(f"the frame at {frame.seconds:.2f} s is {what}: {why}")
+            after = ANYWAY if what == "poor" else ""
+            print_error(f"the frame at {frame.seconds:.2f} s is {what}: {why}{after}")
 
     def print_counts(self) -> None:
         """Say how many frames were skipped or poor, if not all of them were named."""

@@ -19,12 +19,14 @@ from robocle.cli.options import (
 )
 from robocle.cli.output import activity, echo, progress
 from robocle.cli.pictures import (
+    ANYWAY,
     ORDER,
     SKIPPING,
     Labelled,
     Unreadable,
     lessons_of,
     list_unreadable,
+    opened_after_embedding,
     reading_errors,
     spelled_as_known,
 )
@@ -80,15 +82,15 @@ def teach(state: Path, what: tuple[str, ...], poor: "Poor", unreadable: Unreadab
     teaches those that are embedded; a second Ctrl-C before that teaches none.
     """
     with activity("starting"):
-        from robocle.learner import Learner
         from robocle.learner.embedding import Embedder
 
         lessons = lessons_of(what)
     given = _specs(profile, objects, **parts)
+    is_new = not os.path.exists(state)  # unlike state.exists(), no error for a name too long
     with ExitStack() as stack:
         try:
             with activity("loading the backbone"):
-                learner = stack.enter_context(_learner(state, given))
+                learner = stack.enter_context(_learner(state, given, is_new=is_new))
             lessons = spelled_as_known(lessons, learner.labels, state)
             checks = learner.quality_gate(poor)
             embedder = Embedder(learner.pipeline, "teaching")
@@ -97,9 +99,8 @@ def teach(state: Path, what: tuple[str, ...], poor: "Poor", unreadable: Unreadab
             samples = _good_enough(readable, checks, state)
         except Interrupted as error:
             _end_interrupted(error, [], len(lessons), state)
-        if not os.path.exists(state):  # it is created once there is something to teach
-            given.pop("backbone", None)
-            learner = stack.enter_context(Learner.open(state, learner.backbone, **given))
+        if is_new:  # it is created once there is something to teach, unless another program has
+            learner = stack.enter_context(opened_after_embedding(state, learner, given))
         _teach(state, learner, samples, len(lessons), interruption)
 
 
@@ -116,11 +117,11 @@ def _specs(
     return specs
 
 
-def _learner(state: Path, parts: dict[str, Any]) -> "Learner":
+def _learner(state: Path, parts: dict[str, Any], *, is_new: bool) -> "Learner":
     """Return the learner of a state, or one in memory with the parts of a new state."""
     from robocle.learner import Learner
 
-    if not os.path.exists(state):  # unlike state.exists(), no error for a name that is too long
+    if is_new:
         _require_new_state(state)
         learner = Learner(**parts)
         if parse_spec(learner.parts.classifier).options.get("world") and not learner.parts.world:
@@ -210,7 +211,7 @@ def _good_enough(
             raise QualityError(f"{path}: {error}; nothing was taught", error.complaints) from error
         skipped = "skipped: " if found and checks.skips_poor else ""
         for complaint in found:
-            print_error(f"{skipped}{path}: {complaint}")
+            print_error(f"{skipped}{path}: {complaint}{'' if skipped else ANYWAY}")
         repeats += any(complaint.kind == "duplicate" for complaint in found)
         if not skipped:
             kept.append(((path, label), embedding))

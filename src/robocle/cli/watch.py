@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from robocle.cli.app import NonemptyPath, StatePath, main, plural
+from robocle.cli.app import Interrupted, NonemptyPath, StatePath, main, plural, print_error
 from robocle.cli.edit import require_file
 from robocle.cli.options import BoxOption, box_option, false_accept_option
 from robocle.cli.output import activity, echo, echo_json
@@ -121,14 +121,19 @@ def watch(state: Path, camera: str | None, as_json: bool, every: float, changes:
                 height, width = frame.pixels.shape[:2]
                 return [Find((0.0, 0.0, float(width), float(height)), recognised(frame))]
 
-        for seen in observations(
-            source, recognised, TemporalFilter(), every, found if finder else None
-        ):
-            if publisher:
-                publisher.publish(seen, learner.labels)
-            if not changes or (seen.state, seen.nothing) != before:
-                echo_json(seen.as_values()) if as_json else echo(seen.as_line())
-            before = seen.state, seen.nothing
+        try:
+            for seen in observations(
+                source, recognised, TemporalFilter(), every, found if finder else None
+            ):
+                if publisher:
+                    publisher.publish(seen, learner.labels)
+                if not changes or (seen.state, seen.nothing) != before:
+                    echo_json(seen.as_values()) if as_json else echo(seen.as_line())
+                before = seen.state, seen.nothing
+        except Interrupted as request:
+            if request.exit_code != 130:  # SIGTERM, not Ctrl-C
+                raise
+            print_error("stopped")
 
 
 @main.command(short_help="Open a page to teach objects with a camera.")

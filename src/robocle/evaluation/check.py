@@ -212,6 +212,7 @@ def labelled_pictures(paths: Iterable[Path]) -> list[Example]:
 
     Raises:
         ImageError: A path does not exist, or contains no picture.
+        DataError: A folder has several label folders of one name.
         LabelError: The name of a picture's folder cannot be a label.
     """
     found: dict[str, Example] = {}
@@ -221,9 +222,20 @@ def labelled_pictures(paths: Iterable[Path]) -> list[Example]:
         inside = pictures_under(path) if os.path.isdir(path) else [path]
         if not inside:
             raise ImageError(f"there is no picture in {path}")
+        _require_one_folder_each(path, inside)
         for picture in inside:
             found.setdefault(os.path.abspath(picture), Example(picture, _label_of(picture)))
     return list(found.values())
+
+
+def _require_one_folder_each(given: Path, pictures: Iterable[Path]) -> None:
+    """Raise DataError if folders of different kinds are in one, such as those to teach and test."""
+    folders: dict[str, Path] = {}
+    for folder in dict.fromkeys(picture.parent for picture in pictures):
+        first = folders.setdefault(folder.name, folder)
+        if first != folder:
+            both = f"{given} has two folders {folder.name!r}, {first} and {folder}"
+            raise DataError(f"{both}: give the folder of one of them, such as {first.parent}")
 
 
 def require_enough(

@@ -33,6 +33,7 @@ keyword argument", or nothing for an unknown key) would have to be translated, c
 which study has which wrong value and which key was meant. That takes as many lines as reading.
 """
 
+import os
 import tomllib
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import MISSING, fields, is_dataclass, replace
@@ -95,6 +96,8 @@ def _loaded(name: str, referring: tuple[Path, ...]) -> Experiment:
 
 def _find(name: str) -> Path:
     if name.endswith(".toml"):
+        if not os.path.exists(name):
+            raise SpecError(f"there is no experiment file {name}")
         return Path(name)
     known = experiment_names()
     if name not in known:

@@ -7,6 +7,8 @@ cluster has one slot, and waits for ever if all workers are gone.
 """
 
 import logging
+import signal
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -60,7 +62,9 @@ class Workers:
             runner = joblib.Parallel(n_jobs=self.jobs, return_as="generator_unordered")
             items = list(left.items())  # jobs leave the dictionary while others are handed out
             try:
-                for number, outcome in runner(joblib.delayed(_numbered)(work, *i) for i in items):
+                with _ignored_in_new_processes(signal.SIGINT):
+                    outcomes = runner(joblib.delayed(_numbered)(work, *each) for each in items)
+                for number, outcome in outcomes:
                     yield left.pop(number), outcome
             except BrokenProcessPool as error:
                 log.warning("a worker died (%s); running %d jobs again", error, len(left))
@@ -78,6 +82,18 @@ ONE_PROCESS = Workers()
 
 def _numbered(work: Callable[[Job], Outcome], number: int, job: Job) -> tuple[int, Outcome]:
     return number, work(job)
+
+
+@contextmanager
+def _ignored_in_new_processes(number: int) -> Iterator[None]:
+    """Ignore a signal while processes are started, which inherit that: it is for this one alone."""
+    is_main = threading.current_thread() is threading.main_thread()  # no other thread can do this
+    before = signal.signal(number, signal.SIG_IGN) if is_main else None
+    try:
+        yield
+    finally:
+        if is_main:
+            signal.signal(number, before)
 
 
 def _on_dask(

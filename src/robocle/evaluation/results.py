@@ -20,7 +20,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, Literal
 
-from robocle.errors import RobocleError
+from robocle.errors import DataError, RobocleError
 from robocle.evaluation.keys import versions
 from robocle.evaluation.trial import Trial
 
@@ -47,6 +47,20 @@ class Place:
     """What the report shows."""
     paper: Mapping[str, str] = field(default_factory=dict)
     """The coordinates of the paper's number, see `robocle.evaluation.paper`."""
+
+
+def require_results_file(path: Path) -> None:
+    """Check, before anything runs, that results can be appended to a file.
+
+    Raises:
+        DataError: Its name does not end in .jsonl, or no line in it is a result.
+    """
+    if path.suffix != ".jsonl":
+        raise DataError(f"cannot write results to {path}: give a name that ends in .jsonl")
+    if path.exists() and path.stat().st_size:
+        with path.open("rb") as file:  # a line may be damaged, or cut off
+            if not any(line.startswith(b'{"key": ') for line in file):
+                raise DataError(f"{path} exists and holds no results: choose another name")
 
 
 def read_results(path: Path) -> list[Record]:

@@ -24,6 +24,7 @@ from robocle.evaluation.results import (
     copies_in_words,
     counts_of,
     read_results,
+    require_results_file,
     show_again,
 )
 from robocle.evaluation.run_trial import run_trial
@@ -63,9 +64,10 @@ def run_experiment(
 
     Raises:
         ImageError: A picture cannot be read, unless such pictures are skipped.
-        DataError: Nothing can be run.
+        DataError: Nothing can be run, or the results file is another file.
         SpecError: The experiment names an unknown part.
     """
+    require_results_file(results)
     run = _Run(uuid4().hex, code_of(also=[__name__]), cache)
     run.prepare()
     trials = experiment.trials(roots)

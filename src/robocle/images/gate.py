@@ -79,7 +79,7 @@ class QualityGate:
         if nearest and nearest.distance < DUPLICATE and nearest.label != label:
             return _under_another_label(nearest)
         if previous is not None and previous.shape == embedding.shape:
-            repeated = near_duplicate(embedding, previous)
+            repeated = near_duplicate(embedding, previous, label)
             if repeated:
                 return repeated
         return _taught_before(nearest) if nearest and nearest.distance < DUPLICATE else None

@@ -1,7 +1,7 @@
 """Quality: whether a picture is good enough to learn from.
 
     complaints(read("mug.jpg", 224))              # () if the picture is good
-    near_duplicate(embedding, last_embedding)     # None if the picture shows something new
+    near_duplicate(embedding, last_embedding, label)  # None if the picture shows something new
 
 All measurements use the pixels and the embedding that teaching computes anyway. The limits are set
 for clearly poor pictures: an ordinary picture in dim light passes.
@@ -129,7 +129,7 @@ def nothing_to_see(image: SquareImage) -> str:
 
 
 def near_duplicate(
-    embedding: NDArray[np.float32], last_embedding: NDArray[np.float32]
+    embedding: NDArray[np.float32], last_embedding: NDArray[np.float32], label: str
 ) -> Complaint | None:
     """Return a complaint if a picture is almost the same as the last one.
 
@@ -139,14 +139,16 @@ def near_duplicate(
     Args:
         embedding: The embedding of the new picture.
         last_embedding: The embedding of the last picture with the same label.
+        label: The label.
 
     Returns:
         The complaint, or None if the pictures are different enough.
 
     Example:
-        >>> near_duplicate(np.array([3, 4], np.float32), np.array([3.5, 3.5], np.float32)).kind
+        >>> taught, same = np.array([3, 4], np.float32), np.array([3.5, 3.5], np.float32)
+        >>> near_duplicate(same, taught, "mug").kind
         'duplicate'
-        >>> near_duplicate(np.array([3, 4], np.float32), np.array([-4, 3], np.float32)) is None
+        >>> near_duplicate(np.array([-4, 3], np.float32), taught, "mug") is None
         True
     """
     longer = max(float(np.linalg.norm(embedding)), float(np.linalg.norm(last_embedding)))
@@ -156,7 +158,7 @@ def near_duplicate(
     return Complaint(
         "duplicate",
         distance,
-        f"almost the same picture as the one before (difference {distance:.2f}, "
+        f"almost the same as the last picture of {label!r} (difference {distance:.2f}, "
         f"must be at least {DUPLICATE}): turn the object, or move it",
     )
 

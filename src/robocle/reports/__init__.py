@@ -13,6 +13,10 @@ from robocle._internal.files import is_writable
 from robocle.errors import MissingExtraError, RobocleError
 from robocle.reports.tables import cell_parts
 
+MARK = "Made by robocle"
+MADE = f"{MARK} {robocle.__version__}."
+"""The line by which a report is recognised: a newer one may replace it."""
+
 
 def require_report_extra() -> None:
     """Check that the extra "bench", which benchmarks and plots need, is installed.
@@ -33,8 +37,8 @@ def require_page_path(path: Path) -> None:
     """Check, before any work is done, that a page can be written to a path.
 
     Raises:
-        RobocleError: The name does not end in .html, which prevents replacing another file by
-            mistake, or the folder does not exist or cannot be written.
+        RobocleError: The name does not end in .html, there is another file, or the folder does not
+            exist or cannot be written.
     """
     if path.suffix.lower() not in (".html", ".htm"):
         raise RobocleError(f"cannot write a page to {path}: give --out a name that ends in .html")
@@ -42,6 +46,21 @@ def require_page_path(path: Path) -> None:
         raise RobocleError(f"cannot write {path}: there is no folder {path.parent}")
     if not (is_writable(path) and os.access(path.absolute().parent, os.W_OK)):
         raise RobocleError(f"cannot write {path}: it or its folder is read-only")
+    require_replaceable(path)
+
+
+def require_replaceable(path: Path) -> None:
+    """Check that there is no file at a path, or one that robocle wrote.
+
+    Raises:
+        RobocleError: There is another file.
+    """
+    try:
+        content = path.read_bytes() if path.is_file() else b""
+    except OSError as error:
+        raise RobocleError(f"cannot read {path}: {error.strerror}") from error
+    if content and MARK.encode() not in content:
+        raise RobocleError(f"{path} exists and was not written by robocle: choose another name")
 
 
 def render_page(name: str, **values: Any) -> str:
@@ -55,7 +74,7 @@ def render_page(name: str, **values: Any) -> str:
         lstrip_blocks=True,
         undefined=StrictUndefined,
     )
-    environment.globals |= {"cell_parts": cell_parts, "version": robocle.__version__}
+    environment.globals |= {"cell_parts": cell_parts, "made": MADE}
     return environment.get_template(f"{name}.html.j2").render(**values)
 
 
@@ -63,8 +82,9 @@ def write_page(path: Path, html: str) -> None:
     """Write a page to a file, in a folder that is made if it is not there.
 
     Raises:
-        RobocleError: The file cannot be written.
+        RobocleError: The file cannot be written, or there is one that robocle did not write.
     """
+    require_replaceable(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(html, "utf-8")

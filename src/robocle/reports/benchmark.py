@@ -16,7 +16,7 @@ from robocle.errors import DataError
 from robocle.evaluation.corruptions import CORRUPTIONS, corruption
 from robocle.evaluation.metrics import METRICS
 from robocle.evaluation.results import newest_results
-from robocle.reports import render_page, write_page
+from robocle.reports import MADE, render_page, require_replaceable, write_page
 from robocle.reports.benchmark_gains import (
     AVERAGE,
     GAINS,
@@ -126,14 +126,26 @@ def write_report(results: Path, folder: Path) -> list[Path]:
 
     Raises:
         DataError: There are no results in the file.
-        RobocleError: The folder cannot be written to.
+        RobocleError: The folder cannot be written to, or has files of these names that robocle did
+            not write.
     """
-    report = build_report(results)
-    texts = {"md": as_markdown(report), "tex": as_latex(report), "html": as_html(report)}
-    written = {folder / f"{results.stem}.{suffix}": text for suffix, text in texts.items()}
-    for path, text in written.items():
+    report, paths = build_report(results), report_paths(results, folder)
+    texts = f"{as_markdown(report)}\n{MADE}\n", f"% {MADE}\n{as_latex(report)}", as_html(report)
+    for path, text in zip(paths, texts, strict=True):
         write_page(path, text)
-    return list(written)
+    return paths
+
+
+def report_paths(results: Path, folder: Path) -> list[Path]:
+    """Return where the report of a results file is written.
+
+    Raises:
+        RobocleError: There is a file that robocle did not write.
+    """
+    paths = [folder / f"{results.stem}.{suffix}" for suffix in ("md", "tex", "html")]
+    for path in paths:
+        require_replaceable(path)
+    return paths
 
 
 def build_report(results: Path) -> Report:
@@ -148,7 +160,11 @@ def build_report(results: Path) -> Report:
     newest, notes = newest_results(results)
     records = sorted(newest, key=lambda record: record["order"])
     if not records:
-        raise DataError(f"there are no results in {results}: run `robocle bench` first")
+        lines = results.with_suffix(".jsonl")
+        if lines != results and lines.exists():
+            raise DataError(f"{results} is not the results: give {lines}")
+        there_is = f"are no results in {results}" if results.exists() else f"is no file {results}"
+        raise DataError(f"there {there_is}: run `robocle bench` first")
     trials = _of_kind(records, "trial")
     moments = _of_kind(records, "moments")
     shown = {show for record in records for show in record["shows"]}

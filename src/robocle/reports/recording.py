@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from robocle.bags.tally import Part, Tally
 from robocle.errors import DataError, MissingExtraError
+from robocle.reports import MADE, require_replaceable
 from robocle.reports.tables import text_table
 
 if TYPE_CHECKING:
@@ -55,10 +56,12 @@ def require_plot_format(path: Path) -> None:
 
     Raises:
         DataError: It has another ending.
+        RobocleError: There is a file that robocle did not write.
         MissingExtraError: matplotlib is not installed.
     """
     if path.suffix.lower() not in PLOT_FORMATS:
         raise DataError(f"{path} is not a plot: its name must end with {', '.join(PLOT_FORMATS)}")
+    require_replaceable(path)
     try:
         import matplotlib.figure  # noqa: F401
     except ImportError as error:
@@ -87,7 +90,7 @@ def plot_recording(tally: Tally, path: Path) -> None:
     _draw_spans(upper, tally, rows)
     _draw_parts(lower, [part for part in tally.parts if part.frames])
     try:
-        figure.savefig(path, dpi=130)
+        figure.savefig(path, dpi=130, metadata={"Creator": MADE})
     except OSError as error:
         raise DataError(f"cannot write {path}: {error.strerror}") from error
 

@@ -37,7 +37,7 @@ def _require_state(path: Path) -> None:
     mode = os.stat(path).st_mode
     if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):  # a pipe would be waited for
         raise StateAccessError("write", path, "it is not a file; choose another name")
-    require_header(path)
+    require_header(path, path)
 
 
 def _exists(path: Path) -> StateAccessError:

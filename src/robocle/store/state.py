@@ -73,6 +73,7 @@ class State:
         path: Its file; None for a state in memory.
         access: Whether the file may be changed, or only read.
         create: Returns the parts of a new state. Without it, the file must exist.
+        given: The path as the user gave it.
     """
 
     def __init__(
@@ -80,8 +81,9 @@ class State:
         path: Path | None,
         access: Access = "rw",
         create: Callable[[], Specs] | None = None,
+        given: FilePath = "",
     ) -> None:
-        self.path = path
+        self.path, self._given = path, given or str(path)
         self.name = str(path or "the state in memory")
         self.guard = threading.RLock()
         self._access = access
@@ -106,7 +108,7 @@ class State:
             StateError: The file is missing or damaged.
         """
         found = located(path)
-        return cls(found, "rw" if is_writable(found) else "ro", create)
+        return cls(found, "rw" if is_writable(found) else "ro", create, path)
 
     @classmethod
     def read(cls, path: FilePath) -> Self:
@@ -118,7 +120,7 @@ class State:
         found = located(path)
         # A program that was killed while it wrote leaves a journal: what it began is undone first.
         unfinished = os.path.exists(f"{found}-journal") and is_writable(found)
-        stored = cls(found, "rw" if unfinished else "ro")
+        stored = cls(found, "rw" if unfinished else "ro", given=path)
         try:
             copy = cls.new(stored.parts)
             with stored.reading() as connection:
@@ -136,7 +138,7 @@ class State:
             if begins and create is None:
                 raise no_file(path)
             if path is not None and not begins and not is_open_here(path):
-                require_header(path)
+                require_header(path, self._given)
             parts = {**create(), "origin": new_id()} if begins and create is not None else None
             connection = connect(path, "rwc" if begins else self._access)
             try:

@@ -102,22 +102,28 @@ def damaged(path: object, why: object) -> StateError:
     return StateError(f"{path} is damaged ({line}): `robocle recover` saves what is intact")
 
 
-def require_header(path: Path) -> None:
+def require_header(path: Path, given: object) -> None:
     """Check the first bytes of a file, before SQLite opens it.
 
     SQLite would create further files beside one in its WAL mode.
+
+    Args:
+        path: The file.
+        given: Its path as the user gave it.
 
     Raises:
         StateError: The file is not a state.
         OSError: It cannot be read.
     """
+    if os.path.isdir(path):
+        raise StateError(f"{given} is a folder: give a file")
     with open(path, "rb") as file:
         head = file.read(HEAD)
     journal = require_journal(path)
     if not any(head) and journal.startswith(JOURNAL_MAGIC) and not any(journal[16:20]):
         return  # it was empty before the power failed, and SQLite empties it again
     if head[:16] != b"SQLite format 3\0" or int.from_bytes(head[68:72]) != APPLICATION:
-        raise _no_state(path, head)
+        raise _no_state(given, head)
     if (version := int.from_bytes(head[60:64])) not in (FORMAT, FORMAT_WITH_BADGES):
         raise StateError(
             f"{path} has state format {version}, and this robocle reads formats {FORMAT} and "
@@ -127,12 +133,12 @@ def require_header(path: Path) -> None:
         raise damaged(path, "its header cannot be that of a state")
 
 
-def _no_state(path: Path, head: bytes) -> StateError:
+def _no_state(given: object, head: bytes) -> StateError:
     if kind := kind_of(head):
-        return StateError(f"{path} is {kind}, not a state: give a state file in its place")
+        return StateError(f"{given} is {kind}, not a state: give a state file in its place")
     return StateError(
-        f"{path} is not a robocle state, or one of an earlier version, which this one cannot read: "
-        "give another file, or teach a new one"
+        f"{given} is not a state, or was written by a version of robocle that this one cannot "
+        "read: give another file, or teach a new one"
     )
 
 

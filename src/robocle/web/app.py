@@ -109,7 +109,8 @@ async def _robocle_error(request: Request, error: Exception) -> Response:
         status = error.status
     if isinstance(error, StateError) and not request.app.state.service.shared.learner.is_saved:
         status = 503  # whatever the request is, the file of the state is gone
-    values: dict[str, Any] = {"error": str(error)}
+    said = str(error).replace("save to another file", "download the state from the second page")
+    values: dict[str, Any] = {"error": said}
     if isinstance(error, QualityError):
         values["complaints"] = [Complaint.model_validate(each) for each in error.complaints]
     return JSONResponse(Refusal(**values).model_dump(exclude_unset=True), status)

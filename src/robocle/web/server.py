@@ -86,9 +86,8 @@ def serve(path: Path, settings: Settings, tell: Callable[[str], None]) -> None:
     with ExitStack() as stack:
         listener = stack.enter_context(_listening(settings.host, settings.port))
         pem = certificate(settings.host) if settings.https else None
-        is_new = not os.path.exists(path)
         learner = stack.enter_context(Learner.open(path, profile=settings.profile))
-        if not is_new and settings.profile != DEFAULT_PROFILE:
+        if settings.profile != DEFAULT_PROFILE:
             _require_profile(learner, path, settings.profile)
         learner.finder = settings.finder or None
         opened = file_identity(path)
@@ -111,7 +110,7 @@ def serve(path: Path, settings: Settings, tell: Callable[[str], None]) -> None:
 
 
 def _require_profile(learner: Learner, path: Path, name: ProfileName) -> None:
-    """Require that a state that exists has the parts of a profile that was asked for."""
+    """Require that a state has the parts of a profile that was asked for."""
     wanted, has = profile(name), learner.parts
     for part in ("backbone", "prediction_views"):
         if getattr(wanted, part) != getattr(has, part):

@@ -195,7 +195,10 @@ def is_enough(
         return True
     if few == "skip":
         return False
+    found = len(taught) + len(tested)
+    split = f"{len(taught)} to teach and {len(tested)} others to test"
     raise DataError(
-        f"{label} has {len(taught)} pictures to teach and {len(tested)} others to test, and needs "
-        f"{needed} and 1: use fewer shots, or leave such classes out with few=skip"
+        f"{needed + 1} pictures of each class are needed, {needed} to teach and 1 to test; {label} "
+        f"has {found if found <= needed else split}: use fewer shots, or leave such classes out "
+        "with few=skip"
     )
