@@ -1,7 +1,7 @@
 """From states to messages and back, without a network: any order, pins, choices, folding."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +13,8 @@ from robocle.errors import StateError
 from robocle.fleet.exchange import Exchange
 from robocle.fleet.messages import Received, written
 from robocle.fleet.view import Sharing
+from robocle.store.change import Change, changing
+from robocle.store.state import State
 from robots import are_close, opened, scores, teach
 
 KEEP = "slda:keep=40"
@@ -187,6 +189,52 @@ def test_badges_are_shared_like_labels(log: Log) -> None:
     before = len(log.messages)
     log.publish()
     assert len(log.messages) == before
+
+
+def decide_before_the_next_change(patch: pytest.MonkeyPatch, decide: Callable[[], object]) -> None:
+    """Let a user decide just before an exchange writes to its state."""
+
+    def after_a_decision(state: State) -> AbstractContextManager[Change]:
+        patch.setattr("robocle.fleet.exchange.changing", changing)
+        decide()
+        return changing(state)
+
+    patch.setattr("robocle.fleet.exchange.changing", after_a_decision)
+
+
+def test_a_decision_that_comes_while_messages_are_taken_in_counts(
+    log: Log, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = log.robot("first"), log.robot("second")
+    log.exchange()
+    second.set_badge("own-first", "#00ff00")
+    second.rename("own-first", "mug")
+    log.publish()
+
+    def decide() -> None:
+        first.set_badge("own-first", "#ff0000")
+        first.rename("own-first", "beaker")
+
+    decide_before_the_next_change(monkeypatch, decide)
+    log.take()
+    log.exchange()
+    assert first.counts == second.counts == {"beaker": 2, "own-second": 2}
+    assert first.badges == second.badges
+
+
+def test_a_merge_that_is_redone_while_it_is_undone_for_all_stays(
+    log: Log, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with opened(tmp_path / "other.robocle", "slda") as other:
+        teach(other, "fan", 2, seed=44)
+    first, second = log.robot("first"), log.robot("second")
+    first.merge_files(tmp_path / "other.robocle")
+    log.exchange()
+    log.robots["first"].settle_all()
+    first.undo()
+    decide_before_the_next_change(monkeypatch, first.redo)
+    log.exchange()
+    assert first.counts == second.counts == {"fan": 2, "own-first": 2, "own-second": 2}
 
 
 def test_a_pin_holds_what_came_before_it_and_what_the_robot_is_taught_itself(log: Log) -> None:

@@ -34,7 +34,7 @@ from robocle.fleet.messages import (
 )
 from robocle.fleet.view import Held, Sharing, View
 from robocle.learner.pipeline import Parts, Pipeline
-from robocle.store.change import CONTENT, changing
+from robocle.store.change import CONTENT, Change, changing
 from robocle.store.folding import built, fold
 from robocle.store.records import LATEST, Row
 from robocle.store.state import FilePath, State, clock_of, located
@@ -128,13 +128,15 @@ class Exchange:
             return []
         entries = self.known.entries(row.id for row in rows)
         unfolded = [row for row in rows if row.fold is None]
-        again = [row for row in unfolded if self._went_back(row, entries.get(row.id, []))]
+        again = {row for row in unfolded if self._went_back(row, entries.get(row.id, []))}
         if not again:
             return []
         with changing(self.state) as change:
-            for row in again:
+            held = self._held([row.id for row in again])
+            same = [row for row in held if row in again]  # others were decided on meanwhile
+            for row in same:
                 change.decide(row.label, "id = ?", row.id)
-            return [row._replace(decided=change.decided) for row in again]
+            return [row._replace(decided=change.decided) for row in same]
 
     def _went_back(self, row: Held, entries: Sequence[Entry]) -> bool:
         known = {each.decision for each in entries}
@@ -279,11 +281,31 @@ class Exchange:
             return int(pipeline.embed([np.zeros((side, side, 3), np.uint8)]).shape[1])
         return None
 
-    def _settle(self, ids: Collection[bytes], rows: dict[bytes, Row]) -> list[int]:
-        """Bring the rows of samples in line with the log, and return which messages are needed."""
+    def _held(self, ids: Collection[bytes]) -> list[Held]:
+        """Return the rows of samples, and the badges, that are here."""
         with self.state.reading() as connection:
             held = [Held(*values) for values in found_by_id(connection, LIGHT, ids)]
-            held += [each for each in self._badges() if each.id in ids]
+            return held + [each for each in self._badges() if each.id in ids]
+
+    def _settle(self, ids: Collection[bytes], rows: dict[bytes, Row]) -> list[int]:
+        """Bring the rows of samples in line with the log, and return which messages are needed."""
+        held = self._held(ids)
+        missing, ready = self._compared(held, ids, rows)
+        if ready or any(row.fold for row in held):
+            with changing(self.state) as change:
+                held = self._held(ids)  # with what was decided here meanwhile
+                missing, ready = self._compared(held, ids, rows)
+                has_all = clock_of(self.state.connection) == self.known.number("cursor")
+                self._follow(change, ready, rows, {row.id: row for row in held})
+                clock = clock_of(self.state.connection)
+            if has_all:  # what has changed is in the log
+                self.note([], clock)
+        return missing
+
+    def _compared(
+        self, held: Sequence[Held], ids: Collection[bytes], rows: dict[bytes, Row]
+    ) -> tuple[list[int], list[tuple[bytes, tuple[int, str]]]]:
+        """Return which messages are needed, and the decisions that can be followed without them."""
         publish, follow = self.view.compared(held, ids)
         if publish:  # the change was published before the log was known
             with self.known.writing():
@@ -294,38 +316,32 @@ class Exchange:
                 missing.append(content)
             elif not wanted[1] or content == 0 or id in rows:
                 ready.append((id, wanted))
-        if ready or any(row.fold for row in held):
-            self._follow(ready, rows, {row.id: row for row in held})
-        return missing
+        return missing, ready
 
     def _follow(
         self,
+        change: Change,
         decisions: Sequence[tuple[bytes, tuple[int, str]]],
         rows: dict[bytes, Row],
         held: dict[bytes, Held],
     ) -> None:
         """Write what the fleet has decided to the state."""
-        with changing(self.state) as change:
-            has_all = clock_of(self.state.connection) == self.known.number("cursor")
-            times = [rows[id].time for id, _ in decisions if id in rows]
-            latest = max([0, *times, *(decided for _, (decided, _) in decisions)])
-            change.now = max(change.now, min(latest, LATEST) + 1)
-            for id, (decided, label) in decisions:
-                if about := label_of_badge(id):
-                    change.set_badge(about, label, decided)
-                    continue
-                if id not in held:
-                    change.insert(rows[id]._replace(label=label, decided=decided))
-                    continue
-                if label and not held[id].content:
-                    query = f"UPDATE samples SET {CONTENT} WHERE id = ?"
-                    change.execute(query, (*rows[id][7:], id))
-                if not label:
-                    change.erases = f"changed = {change.now}"
-                change.decide(label or None, "id = ?", id, decided=decided)
-            folded = [row.id for row in held.values() if row.fold]
-            self.taken_in += len(decisions) + (bool(folded) and self._folded.follow(change, folded))
-            fold(change, self._empty, whose="all")
-            clock = clock_of(self.state.connection)
-        if has_all:  # what has changed is in the log
-            self.note([], clock)
+        times = [rows[id].time for id, _ in decisions if id in rows]
+        latest = max([0, *times, *(decided for _, (decided, _) in decisions)])
+        change.now = max(change.now, min(latest, LATEST) + 1)
+        for id, (decided, label) in decisions:
+            if about := label_of_badge(id):
+                change.set_badge(about, label, decided)
+                continue
+            if id not in held:
+                change.insert(rows[id]._replace(label=label, decided=decided))
+                continue
+            if label and not held[id].content:
+                query = f"UPDATE samples SET {CONTENT} WHERE id = ?"
+                change.execute(query, (*rows[id][7:], id))
+            if not label:
+                change.erases = f"changed = {change.now}"
+            change.decide(label or None, "id = ?", id, decided=decided)
+        folded = [row.id for row in held.values() if row.fold]
+        self.taken_in += len(decisions) + (bool(folded) and self._folded.follow(change, folded))
+        fold(change, self._empty, whose="all")
