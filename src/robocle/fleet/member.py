@@ -119,23 +119,31 @@ class Member:
 
     async def _take_part(self, found: Log, once: bool) -> None:
         """Take in what others publish and publish what is changed here, in turns."""
-        await self._begin(found)
-        start = self.exchange.known.number("applied") + 1
-        was_reported = False
+        last = await self._begin(found)
+        known, start = self.exchange.known, self.exchange.known.number("applied") + 1
+        has_all = was_reported = False
         async for batch, left in found.follow(self.exchange.kind, self.robot, start, POLL):
             if batch:
                 await self._take(found, batch)
             if not left and not was_reported:
                 self._report(f"up to date with fleet {self.server.fleet} as {self.robot}")
                 was_reported = True
+            # What was decided elsewhere comes first, or what was erased would be published again.
+            has_all = has_all or not left or known.number("applied") >= last
+            if not has_all:
+                continue
             await self._follow_file(found)
             if await asyncio.to_thread(self.exchange.changed):
                 await self._publish(found)
             elif once and not left:
                 return
 
-    async def _begin(self, found: Log) -> None:
-        """Find out whether the log is the one that was followed, and what pin holds."""
+    async def _begin(self, found: Log) -> int:
+        """Find out whether the log is the one that was followed, and what pin holds.
+
+        Returns:
+            The sequence of the last message of the log.
+        """
         exchange, known = self.exchange, self.exchange.known
         info = await found.info(create=True, subjects=found.server.subject("*"))
         subjects = [each.split(".") for each in info.state.subjects or {}]
@@ -167,10 +175,10 @@ class Member:
             pin = await found.message(subject=subject)
             if pin is not None:
                 await self._settle(found, exchange.take, [pin], self.robot)
-        await self._follow_file(found)
         self._complaint = ""
         sharing = plural(exchange.published, "message")
         log.info("connected to %s, %s published before", found.server.url, sharing)
+        return info.state.last_seq
 
     async def _settle(self, found: Log, work: Callable[..., list[int]], *values: Any) -> None:
         """Bring the state in line with the log, with embeddings that are fetched if need be."""
