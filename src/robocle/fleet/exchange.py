@@ -32,14 +32,12 @@ from robocle.fleet.messages import (
     read_sample,
     sample_message,
 )
-from robocle.fleet.view import Held, Sharing, View
+from robocle.fleet.view import SELECT_HELD, Held, Sharing, View
 from robocle.learner.pipeline import Parts, Pipeline
 from robocle.store.change import CONTENT, Change, changing
 from robocle.store.folding import built, fold
 from robocle.store.records import LATEST, Row
 from robocle.store.state import FilePath, State, clock_of, located
-
-LIGHT = "SELECT id, label, decided, bits > 0, fold FROM samples"
 
 
 class Draft(NamedTuple):
@@ -77,7 +75,7 @@ class Exchange:
                 self.known["sharing"], self.known["cursor"] = repr(sharing), "0"
                 self.known["unsettled"] = "1"
         self.view = View(self.known, sharing)
-        self._folded = FoldedLabels(self.state, self.known, self.view)
+        self._folded = FoldedLabels(self.state, self.known, self.view, sharing)
         self._labels: set[str] = set()
         self.published = self.taken_in = 0
         self.refused: list[str] = []
@@ -106,7 +104,7 @@ class Exchange:
         """Return the clock of the state, and the rows that changed since what was published."""
         with self.state.reading() as connection:
             clock, cursor = clock_of(connection), self.known.number("cursor")
-            query = f"{LIGHT} WHERE changed > ?"
+            query = f"{SELECT_HELD} WHERE changed > ?"
             since = 0 if cursor > clock else cursor  # an older copy has replaced the file
             return clock, [Held(*values) for values in connection.execute(query, (since,))]
 
@@ -177,22 +175,22 @@ class Exchange:
             return None
         return sample_message(rows[0]._replace(label=decision.label, decided=decision.decided))
 
-    def note(self, sent: Iterable[tuple[int, Draft]], clock: int | None = None) -> None:
-        """Note what was published.
-
-        Args:
-            sent: The sequences of messages, and the messages.
-            clock: That of the state, if everything up to it was published.
-        """
+    def note(self, sent: Iterable[tuple[int, Draft]]) -> None:
+        """Note messages that were published, with their sequences."""
         with self.known.writing():
             for sequence, (decision, kind) in sent:
                 values = decision.label, decision.decided, int(kind == "sample"), 1
                 self.known.add(Entry(id, sequence, *values) for id in decision.ids)
                 self.published += 1
-            if clock is not None:
-                self.known["cursor"] = str(clock)
-                if self.state.folds():
-                    self._folded.note()
+
+    def note_published(self, clock: int) -> None:
+        """Note that everything up to a clock of the state was published, and fold what may be."""
+        with changing(self.state) as change:
+            if clock_of(self.state.connection) == clock:
+                fold(change, self._empty, whose="all")
+                clock = clock_of(self.state.connection)
+        with self.known.writing():
+            self.known["cursor"] = str(clock)
 
     # What is taken in
 
@@ -284,7 +282,7 @@ class Exchange:
     def _held(self, ids: Collection[bytes]) -> list[Held]:
         """Return the rows of samples, and the badges, that are here."""
         with self.state.reading() as connection:
-            held = [Held(*values) for values in found_by_id(connection, LIGHT, ids)]
+            held = [Held(*values) for values in found_by_id(connection, SELECT_HELD, ids)]
             return held + [each for each in self._badges() if each.id in ids]
 
     def _settle(self, ids: Collection[bytes], rows: dict[bytes, Row]) -> list[int]:
@@ -299,7 +297,7 @@ class Exchange:
                 self._follow(change, ready, rows, {row.id: row for row in held})
                 clock = clock_of(self.state.connection)
             if has_all:  # what has changed is in the log
-                self.note([], clock)
+                self.note_published(clock)
         return missing
 
     def _compared(
@@ -340,8 +338,7 @@ class Exchange:
                 query = f"UPDATE samples SET {CONTENT} WHERE id = ?"
                 change.execute(query, (*rows[id][7:], id))
             if not label:
-                change.erases = f"changed = {change.now}"
+                change.erases = f"changed = {change.now} AND fold IS NULL"
             change.decide(label or None, "id = ?", id, decided=decided)
         folded = [row.id for row in held.values() if row.fold]
         self.taken_in += len(decisions) + (bool(folded) and self._folded.follow(change, folded))
-        fold(change, self._empty, whose="all")

@@ -226,7 +226,7 @@ class Member:
             sent = await asyncio.gather(*map(partial(self._send, found), some, payloads))
             noted = [each for each in zip(sent, some, strict=True) if each[0]]
             await asyncio.to_thread(exchange.note, noted)
-        await asyncio.to_thread(exchange.note, [], clock)
+        await asyncio.to_thread(exchange.note_published, clock)
         if drafts:
             self._report(f"published {plural(len(drafts), 'change')}")
 

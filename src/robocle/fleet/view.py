@@ -36,6 +36,9 @@ class Sharing:
         return not self.read_only and self.takes(label) and label not in self.private
 
 
+SELECT_HELD = "SELECT id, label, decided, bits > 0, fold FROM samples"
+
+
 class Held(NamedTuple):
     """A row of the state, without its embedding; or the badge of a label, in the same form."""
 
