@@ -83,6 +83,49 @@ def test_what_is_shared_is_a_choice(log: Log) -> None:
     assert kitchen.counts["own-everyone"] == 2
 
 
+def test_a_robot_that_joins_again_with_fewer_labels_keeps_what_it_was_taught(
+    log: Log, tmp_path: Path
+) -> None:
+    first, second = log.robot("first"), log.robot("second")
+    teach(first, "mug", 1, seed=30)
+    log.exchange()
+    first.close()
+    log.robots.pop("first").close()
+    (tmp_path / "first.robocle").rename(tmp_path / "moved.robocle")  # under another name
+    moved = log.robot("moved", labels=("mug",))
+    log.exchange()
+    assert log.robots["moved"].settle_all() == []
+    assert moved.counts == {"own-first": 2, "mug": 1}
+    assert second.counts == {"own-first": 2, "own-second": 2, "mug": 1}
+
+
+def test_what_becomes_private_is_removed_elsewhere(log: Log) -> None:
+    private = log.robot("private", private=("passport",))
+    kitchen = log.robot("kitchen", labels=("mug",))
+    other = log.robot("other")
+    teach(private, "passport", 2, seed=30)
+    teach(kitchen, "mug", 2, seed=31)
+    log.exchange()
+    private.rename("passport", "papers")
+    log.exchange()
+    assert other.counts["papers"] == 2
+    private.undo()
+    private.rename("own-other", "passport")
+    kitchen.rename("mug", "cup")
+    log.exchange()
+    assert other.counts == {"own-private": 2}
+    assert private.counts == {"own-private": 2, "passport": 4}
+    assert kitchen.counts == {"own-kitchen": 2, "cup": 2}
+    before = len(log.messages)
+    log.exchange()
+    assert len(log.messages) == before
+    private.rename("passport", "papers")
+    log.exchange()
+    log.exchange()
+    assert other.counts == {"own-private": 2, "papers": 4}
+    assert b"passport" not in b"".join(each.payload for each in log.messages)
+
+
 def test_badges_are_shared_like_labels(log: Log) -> None:
     first, second = log.robot("first"), log.robot("second")
     kitchen = log.robot("kitchen", labels=("mug",))
@@ -189,6 +232,42 @@ def test_a_pin_holds_what_came_before_it_and_what_the_robot_is_taught_itself(log
     log.exchange()
     assert second.counts == first.counts == {"own-first": 2, "unpublished": 1}
     assert log.labels()[0] == log.labels()[1]
+
+
+def test_what_a_robot_is_taught_stays_while_a_pin_is_moved(log: Log) -> None:
+    first, second = log.robot("first"), log.robot("second")
+    log.exchange()
+    good = len(log.messages)
+    teach(first, "wrong", 2, seed=30)
+    teach(second, "hidden", 1, seed=31)
+    log.exchange()
+    log.pin(good)
+    log.take()
+    teach(second, "own", 1, seed=32)
+    log.exchange()
+    log.pin(good + 1)
+    log.take()
+    assert first.counts == {"own-first": 2, "own-second": 2, "wrong": 1}
+    assert second.counts == {"own-first": 2, "own-second": 2, "wrong": 1, "own": 1}
+    log.pin(0)
+    log.take()
+    log.pin(good)
+    log.take()
+    assert "own" not in second.counts
+
+
+def test_a_pin_of_a_group_that_a_robot_has_left_does_not_hold(log: Log) -> None:
+    first, second = log.robot("first"), log.robot("second", group="slow")
+    log.exchange()
+    log.pin(len(log.messages), "slow")
+    teach(first, "mug", 2, seed=30)
+    log.exchange()
+    assert "mug" not in second.counts
+    log.robots["second"].close()
+    log.robot("second")
+    missing = log.robots["second"].settle_all()
+    log.robots["second"].take([log.messages[each - 1] for each in missing], "second")
+    assert second.counts["mug"] == 2
 
 
 def test_an_interrupted_pin_is_finished_at_the_next_start(

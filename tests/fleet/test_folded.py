@@ -120,6 +120,22 @@ def test_a_label_that_is_taught_again_has_another_sum(log: Log) -> None:
     assert folds.counts == keeps.counts == {"beaker": 60, "fan": 80, "pan": 160}
 
 
+def test_a_folded_label_that_becomes_private_is_removed_elsewhere(log: Log) -> None:
+    folds, keeps = robots(log)
+    log.robots["folds"].close()
+    log.classifier = KEEP
+    log.robot("folds", private=("passport",))
+    settled(log)
+    folds.rename("mug", "passport")
+    settled(log)
+    assert folds.counts == {"cup": 60, "passport": 60}
+    assert keeps.counts == {"cup": 60}
+    folds.rename("passport", "beaker")
+    settled(log)
+    assert folds.counts == keeps.counts == {"cup": 60, "beaker": 60}
+    assert b"passport" not in b"".join(each.payload for each in log.messages)
+
+
 @pytest.mark.parametrize("who", ["folds", "keeps"])
 def test_what_is_taught_beyond_what_is_kept_is_published_first(log: Log, who: str) -> None:
     folds, keeps = robots(log)

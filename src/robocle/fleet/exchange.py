@@ -74,6 +74,9 @@ class Exchange:
             with self.known.writing():
                 self.known["sharing"], self.known["cursor"] = repr(sharing), "0"
                 self.known["unsettled"] = "1"
+                if self.known["group"] != sharing.group:  # the pin may be that of another one
+                    self.known["group"], self.known["pin"] = sharing.group, "0"
+                    self.known["pinned_at"] = "0"
         self.view = View(self.known, sharing)
         self._folded = FoldedLabels(self.state, self.known, self.view, sharing)
         self._labels: set[str] = set()
@@ -94,8 +97,10 @@ class Exchange:
     def drafts(self) -> tuple[int, list[Draft]]:
         """Return the clock of the state, and what is to be published of the changes up to it."""
         clock, changed = self._changed_rows()
+        if self._reverted(changed):
+            clock, changed = self._changed_rows()
         publish, _ = self.view.compared(changed + self._badges())
-        drafts = self._drafted(self._reverted(changed) + publish)
+        drafts = self._drafted(publish)
         if any(row.fold for row in changed) and not self.sharing.read_only:
             drafts += [Draft(each, "decision") for each in self._folded.decisions()]
         return clock, drafts
@@ -116,30 +121,28 @@ class Exchange:
             for label, (decided, badge) in found
         ]
 
-    def _reverted(self, rows: Sequence[Held]) -> list[Held]:
-        """Decide anew on rows whose label went back, and return them.
+    def _reverted(self, rows: Sequence[Held]) -> bool:
+        """Decide anew on rows whose label went back, and return whether there were any.
 
         To undo a merge is no decision. But what others know already needs one.
         """
         is_older = self.known.number("cursor") > self.state.position()[1]
         if self.sharing.read_only or self.known["unsettled"] or is_older:
-            return []
+            return False
         entries = self.known.entries(row.id for row in rows)
         unfolded = [row for row in rows if row.fold is None]
         again = {row for row in unfolded if self._went_back(row, entries.get(row.id, []))}
-        if not again:
-            return []
-        with changing(self.state) as change:
-            held = self._held([row.id for row in again])
-            same = [row for row in held if row in again]  # others were decided on meanwhile
-            for row in same:
-                change.decide(row.label, "id = ?", row.id)
-            return [row._replace(decided=change.decided) for row in same]
+        if again:
+            with changing(self.state) as change:
+                for row in self._held([row.id for row in again]):
+                    if row in again:  # otherwise it was decided on meanwhile
+                        change.decide(row.label, "id = ?", row.id)
+        return bool(again)
 
     def _went_back(self, row: Held, entries: Sequence[Entry]) -> bool:
         known = {each.decision for each in entries}
         was_undone = bool(row.content) if row.decided == 0 else row.decision in known
-        return was_undone and row.decision < self.view.wanted(entries)
+        return was_undone and row.decision < self.view.wanted(entries, row)
 
     def _drafted(self, rows: Iterable[Held]) -> list[Draft]:
         """Return the messages about rows; one decision on many rows is one message."""
@@ -206,7 +209,7 @@ class Exchange:
         rows: dict[bytes, Row] = {}
         entries: list[Entry] = []
         before = pin = self.known.number("pinned_at"), self.known.number("pin")
-        groups = EVERYONE, self.sharing.group
+        groups, since = (EVERYONE, self.sharing.group), self.known.number("pinned_since")
         for message in messages:
             try:
                 if message.kind == "sample":
@@ -217,7 +220,9 @@ class Exchange:
                     decision = read_decision(message.payload)
                 else:
                     if message.kind == "pin" and message.robot in groups:
-                        pin = max(pin, (message.sequence, read_pin(message.payload)))
+                        found = message.sequence, read_pin(message.payload)
+                        if found > pin:  # what was taught here since the first of several stays
+                            since, pin = since if pin[1] and found[1] else found[0], found
                     continue
             except RobocleError as error:
                 who = f"message {message.sequence} of {message.robot}"
@@ -229,6 +234,7 @@ class Exchange:
         with self.known.writing(flush=pin != before):
             self.known.add(entries)
             self.known["pinned_at"], self.known["pin"] = map(str, pin)
+            self.known["pinned_since"] = str(since)
             was_unsettled, self.known["unsettled"] = self.known["unsettled"], "1"
         missing = self._settle({each.id for each in entries}, rows)
         if pin != before:

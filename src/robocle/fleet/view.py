@@ -36,7 +36,8 @@ class Sharing:
         return not self.read_only and self.takes(label) and label not in self.private
 
 
-SELECT_HELD = "SELECT id, label, decided, bits > 0, fold FROM samples"
+SELECT_HELD = """SELECT id, label, decided, bits > 0, fold,
+    lower(hex(origin)) = (SELECT value FROM parts WHERE name = 'origin') FROM samples"""
 
 
 class Held(NamedTuple):
@@ -47,6 +48,8 @@ class Held(NamedTuple):
     decided: int
     content: int | None
     fold: int | None
+    own: int = 0
+    """Whether it was taught to this state."""
 
     @property
     def decision(self) -> tuple[int, str]:
@@ -74,20 +77,25 @@ class View:
     def __init__(self, known: Membership, sharing: Sharing) -> None:
         self._known, self._sharing = known, sharing
 
-    def wanted(self, entries: Sequence[Entry]) -> tuple[int, str]:
-        """Return the decision that the fleet wants; its time is 0 if there is none."""
-        pin, at = self._known.number("pin"), self._known.number("pinned_at")
+    def wanted(self, entries: Sequence[Entry], row: Held | None = None) -> tuple[int, str]:
+        """Return the decision that the fleet wants; its time is 0 if there is none.
+
+        Args:
+            entries: The decisions on a sample that are in the log.
+            row: The sample; None if the state has none.
+        """
+        pin, since = self._known.number("pin"), self._known.number("pinned_since")
         found = max(
             (
                 each.decision
                 for each in entries
-                if not pin or each.sequence <= pin or (each.own and each.sequence > at)
+                if not pin or each.sequence <= pin or (each.own and each.sequence > since)
             ),
             default=(0, ""),
         )
         about = next((label_of_badge(each.id) for each in entries), "") or found[1] or None
-        is_taken = self._sharing.takes(about) or any(each.own for each in entries)
-        return found if is_taken else (0, "")
+        is_own = bool(row and row.own) or any(each.own for each in entries)
+        return found if is_own or self._sharing.takes(about) else (0, "")
 
     def compared(
         self, rows: Sequence[Held], ids: Iterable[bytes] = ()
@@ -102,7 +110,7 @@ class View:
         publish, follow = list[Held](), list[Follow]()
         for id in {*held, *entries}:
             row, known = held.get(id), entries.get(id, [])
-            wanted = self.wanted(known)
+            wanted = self.wanted(known, row)
             content = next((each.sequence for each in known if each.content), None)
             content = 0 if label_of_badge(id) else content
             if row is None:
@@ -116,6 +124,8 @@ class View:
                 # Others learn of a removal only if they know of the sample.
                 if self._sharing.publishes(row.about) and (row.label or known):
                     publish.append(row)
+                elif wanted[1] and content != 0 and self._sharing.publishes(wanted[1]):
+                    publish.append(row._replace(label=None))  # it is private from now on
             else:
                 follow.append((id, wanted, 0 if row.content else content))
         return publish, follow
