@@ -30,7 +30,7 @@ from robocle.fleet.messages import (
 from robocle.fleet.server import PASSWORD_VARIABLE
 from robocle.fleet.view import Sharing
 from robocle.store.state import State
-from robots import in_memory, opened, teach
+from robots import in_memory, opened, scores, teach
 from server_process import free_port
 from stub_backbone import embedding
 from waiting import wait_for
@@ -128,6 +128,38 @@ def test_a_hostile_message_is_refused_in_a_line(name: str, state: Path) -> None:
     with Learner.edit(state) as learner:
         assert learner.counts == {"mug": 3}
         assert learner.badges == {}
+
+
+def test_more_labels_than_the_classifier_can_have_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "home.robocle"
+    with opened(path, "finetune:classes=2") as learner:
+        teach(learner, "mug", 2)
+        (id, _) = labels_of(path)
+        exchange = Exchange(path, Sharing())
+        taken = [
+            ("sample", sample_of("unknown", 20)),
+            ("sample", sample_of("pan", 21)),
+            ("sample", sample_of("unknown", 22)),
+            ("decision", decision_message(Decision((bytes.fromhex(id),), "pan", 2**52))),
+            ("decision", BADGE),
+        ]
+        for kind, payload in taken:
+            exchange.take([Received(1, kind, "other", payload)], "me")  # type: ignore[arg-type]
+        assert exchange.refused == []
+        shoes = [sample_of("shoe", 23), sample_of("shoe", 24)]
+        decision = decision_message(Decision((bytes.fromhex(id),), "fan", 2**53))
+        for kind, payload in [*(("sample", each) for each in shoes), ("decision", decision)]:
+            exchange.take([Received(2, kind, "other", payload)] * 2, "me")  # type: ignore[arg-type]
+        assert len(exchange.refused) == 6
+        assert all(
+            line.partition(": ")[2].startswith(("cannot teach 'shoe'", "cannot teach 'fan'"))
+            for line in exchange.refused
+        )
+        learner.forget("pan")
+        exchange.take([Received(3, "sample", "other", shoes[0])], "me")
+        exchange.close()
+        assert learner.counts == {"mug": 1, "shoe": 1}
+        assert scores(learner)
 
 
 def test_the_first_message_does_not_decide_the_width(lite0: Backbone, tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from robocle._internal.wording import plural
+from robocle.classifiers.labels import UNKNOWN
 from robocle.classifiers.samples import require_width
 from robocle.errors import RobocleError, StateError
 from robocle.fleet.folded import FoldedLabels
@@ -107,6 +108,7 @@ class Exchange:
 
     def _changed_rows(self) -> tuple[int, list[Held]]:
         """Return the clock of the state, and the rows that changed since what was published."""
+        self._labels.clear()
         with self.state.reading() as connection:
             clock, cursor = clock_of(connection), self.known.number("cursor")
             query = f"{SELECT_HELD} WHERE changed > ?"
@@ -218,6 +220,8 @@ class Exchange:
                     decision = Decision((row.id,), row.label, row.decided)
                 elif message.kind == "decision":
                     decision = read_decision(message.payload)
+                    if not label_of_badge(decision.ids[0]):
+                        self._require_room(decision.label)
                 else:
                     if message.kind == "pin" and message.robot in groups:
                         found = message.sequence, read_pin(message.payload)
@@ -266,11 +270,17 @@ class Exchange:
         row, numbers = read_sample(payload)
         self._empty.width = self._empty.width or self._width() or len(numbers)
         require_width(numbers, self._empty.width)
-        if row.label and row.label not in self._labels:
-            query = "SELECT DISTINCT label FROM samples WHERE label IS NOT NULL"
-            self._labels = {label for (label,) in self.state.query(query)} | {row.label}
-            self._empty.require_room(list(self._labels))
+        self._require_room(row.label)
         return row
+
+    def _require_room(self, label: str | None) -> None:
+        """Raise LabelError if the classifier cannot have one more label."""
+        if label and label != UNKNOWN and label not in self._labels:
+            query = "SELECT DISTINCT label FROM samples WHERE label IS NOT NULL"
+            labels = self._labels or {each for (each,) in self.state.query(query)}
+            found = labels - {UNKNOWN, label}
+            self._empty.require_room([*found, label])
+            self._labels = found | {label}
 
     def _width(self) -> int | None:
         """Return the width of embeddings; None if nothing was taught, and no backbone is here.
