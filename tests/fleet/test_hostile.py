@@ -295,7 +295,9 @@ def test_robots_with_other_parts_are_reported_and_never_mixed(
         for each in (state, other, state):
             found = run("fleet", "join", each, server.url, "--fleet", FLEET, "--once")
             assert found.exit_code == 0, found.stderr
-        assert caplog.messages[-1].startswith("1 robot of house has other parts: nothing is shared")
+        assert caplog.messages[-1].startswith(
+            "1 robot joined house with other parts: nothing is shared with other-"
+        )
         with Learner.edit(state) as learner:
             assert learner.counts == {"mug": 3}
 

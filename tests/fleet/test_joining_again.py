@@ -58,6 +58,19 @@ def states(tmp_path: Path, join: Join) -> tuple[Path, Path]:
     return first, second
 
 
+@pytest.mark.parametrize("kept", [0, 100])
+def test_a_log_that_was_purged_is_filled_again(
+    states: tuple[Path, Path], server: NatsServer, join: Join, tmp_path: Path, kept: int
+) -> None:
+    new = tmp_path / "new.robocle"
+    server.with_log(lambda log: log._stream.purge_stream(log.server.stream, keep=kept or None))
+    join(states[0], new)
+    assert messages(server)["sample"] == 2 * SAMPLES
+    assert labels_of(new) == labels_of(states[1])
+    join(*states)
+    assert messages(server)["sample"] == 2 * SAMPLES
+
+
 def messages(server: NatsServer) -> dict[str, int]:
     """Return the number of messages of each kind."""
     info = server.with_log(lambda log: log.info(subjects=log.server.subject("*")))

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from robocle._internal.wording import plural
+from robocle._internal.wording import listed, plural, printable
 from robocle.errors import FleetError
 from robocle.fleet.connection import connected
 from robocle.fleet.exchange import Draft, Exchange
@@ -147,26 +147,29 @@ class Member:
         exchange, known = self.exchange, self.exchange.known
         info = await found.info(create=True, subjects=found.server.subject("*"))
         subjects = [each.split(".") for each in info.state.subjects or {}]
-        others = {robot for _, _, parts, kind, robot in subjects if parts != exchange.kind}
-        if others:
-            has = f"{plural(len(others), 'robot')} of {found.server.fleet}"
-            log.warning(
-                "%s has other parts: nothing is shared with %s", has, ", ".join(sorted(others)[:5])
-            )
-        applied = known.number("applied")
+        joined = [(parts, robot) for _, _, parts, kind, robot in subjects if kind == "hello"]
+        alike = {robot for parts, robot in joined if parts == exchange.kind}
+        if others := {robot for _, robot in joined} - alike:  # robots that have left as well
+            joined_with = f"{plural(len(others), 'robot')} joined {found.server.fleet}"
+            names = listed(map(printable, sorted(others)), "other")
+            log.warning("%s with other parts: nothing is shared with %s", joined_with, names)
+        applied, first = known.number("applied"), known.number("first")
         last = await found.message(applied) if applied else None
         is_other = last is not None and abs(last.time - known.number("applied_time")) > 1000
-        if applied > info.state.last_seq or is_other:
+        # The log begins with a robot that joined, which is never erased, unless it was purged.
+        is_purged = first and info.state.first_seq > first
+        if applied > info.state.last_seq or is_other or is_purged:
             log.warning(
                 "%s has lost its log: what is known here is published again", found.server.url
             )
             await asyncio.to_thread(known.start_again)
+            known["greeted"] = ""
         if known["greeted"] != str(info.created):
             subject = found.server.subject("hello", parts=exchange.kind, robot=self.robot)
             if not exchange.sharing.read_only:
                 await found.publish(subject, hello_message(exchange.parts), f"hello-{self.robot}")
         with known.writing():
-            known["greeted"] = str(info.created)
+            known["greeted"], known["first"] = str(info.created), str(max(1, info.state.first_seq))
             known["membership"], known["robot"] = self._membership, self.robot
             known["user"], known["creds"] = found.server.user, str(found.server.creds or "")
             known["tls_ca"] = str(found.server.tls_ca or "")
