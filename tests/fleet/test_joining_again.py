@@ -71,6 +71,18 @@ def test_a_log_that_was_purged_is_filled_again(
     assert messages(server)["sample"] == 2 * SAMPLES
 
 
+def test_a_log_that_was_purged_at_once_is_filled_again(tmp_path: Path) -> None:
+    state = tmp_path / "first.robocle"
+    with opened(state, "slda") as learner:
+        teach(learner, "mug", 3)
+    with NatsServer(tmp_path) as server:  # which still knows the ids of the messages
+        for _ in range(2):
+            found = run("fleet", "join", state, server.url, "--fleet", FLEET, "--once")
+            assert found.exit_code == 0
+            assert messages(server) == {"hello": 1, "sample": 3}
+            server.with_log(lambda log: log._stream.purge_stream(log.server.stream))
+
+
 def messages(server: NatsServer) -> dict[str, int]:
     """Return the number of messages of each kind."""
     info = server.with_log(lambda log: log.info(subjects=log.server.subject("*")))

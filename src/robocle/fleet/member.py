@@ -164,12 +164,14 @@ class Member:
             )
             await asyncio.to_thread(known.start_again)
             known["greeted"] = ""
+        known["first"] = str(max(1, info.state.first_seq))
         if known["greeted"] != str(info.created):
             subject = found.server.subject("hello", parts=exchange.kind, robot=self.robot)
             if not exchange.sharing.read_only:
-                await found.publish(subject, hello_message(exchange.parts), f"hello-{self.robot}")
+                hello = hello_message(exchange.parts)
+                await found.publish(subject, hello, f"{known['first']}-hello-{self.robot}")
         with known.writing():
-            known["greeted"], known["first"] = str(info.created), str(max(1, info.state.first_seq))
+            known["greeted"] = str(info.created)
             known["membership"], known["robot"] = self._membership, self.robot
             known["user"], known["creds"] = found.server.user, str(found.server.creds or "")
             known["tls_ca"] = str(found.server.tls_ca or "")
@@ -245,4 +247,6 @@ class Member:
             )  # fmt: skip
             return 0
         subject = found.server.subject(kind, parts=self.exchange.kind, robot=self.robot)
-        return await found.publish(subject, payload, f"{kind}-{decision.message_id}")
+        # A server that purges a log still knows the messages of the last two minutes by their ids.
+        message_id = f"{self.exchange.known['first']}-{kind}-{decision.message_id}"
+        return await found.publish(subject, payload, message_id)
