@@ -17,6 +17,7 @@ from robocle import Learner
 from robocle.backbones import Backbone
 from robocle.fleet import connection
 from robocle.fleet.exchange import Exchange
+from robocle.fleet.followed import Sharing
 from robocle.fleet.log import PATIENCE, Log
 from robocle.fleet.messages import (
     Decision,
@@ -28,7 +29,6 @@ from robocle.fleet.messages import (
     written,
 )
 from robocle.fleet.server import PASSWORD_VARIABLE
-from robocle.fleet.view import Sharing
 from robocle.store.state import State
 from robots import in_memory, opened, scores, teach
 from server_process import free_port

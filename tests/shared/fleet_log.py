@@ -9,8 +9,8 @@ import numpy as np
 from nats_server import labels_of
 from robocle import Learner
 from robocle.fleet.exchange import Exchange
+from robocle.fleet.followed import Sharing
 from robocle.fleet.messages import Received, written
-from robocle.fleet.view import Sharing
 from robots import opened, teach
 
 

@@ -1,7 +1,7 @@
 """The exchange: from a state to messages, and from messages to the state, without a network.
 
 What is to be published and what is followed is found by comparing the state with the log; see
-`robocle.fleet.view`. So the same function serves a message that arrives, a change that was made
+`robocle.fleet.followed`. So the same function serves a message that arrives, a change that was made
 here, a start after any interruption, and a pin.
 """
 
@@ -17,6 +17,7 @@ from robocle.classifiers.labels import UNKNOWN
 from robocle.classifiers.samples import require_width
 from robocle.errors import RobocleError, StateError
 from robocle.fleet.folded import FoldedLabels
+from robocle.fleet.followed import SELECT_HELD, Followed, Held, Sharing
 from robocle.fleet.membership import Entry, Membership, found_by_id
 from robocle.fleet.messages import (
     EVERYONE,
@@ -33,7 +34,6 @@ from robocle.fleet.messages import (
     read_sample,
     sample_message,
 )
-from robocle.fleet.view import SELECT_HELD, Held, Sharing, View
 from robocle.learner.pipeline import Parts, Pipeline
 from robocle.store.change import CONTENT, Change, changing
 from robocle.store.folding import built, fold
@@ -64,7 +64,7 @@ class Exchange:
         self.state = State.open(path)
         try:
             self.parts = Parts.of(self.state.name, self.state.parts)
-            self.kind = fingerprint(self.parts)
+            self.parts_id = fingerprint(self.parts)
             self._empty = built(self.state.name, self.parts.classifier)
             self.sharing = sharing
             self.known = Membership(located(path))
@@ -78,8 +78,8 @@ class Exchange:
                 if self.known["group"] != sharing.group:  # the pin may be that of another one
                     self.known["group"], self.known["pin"] = sharing.group, "0"
                     self.known["pinned_at"] = "0"
-        self.view = View(self.known, sharing)
-        self._folded = FoldedLabels(self.state, self.known, self.view, sharing)
+        self.followed = Followed(self.known, sharing)
+        self._folded = FoldedLabels(self.state, self.known, self.followed)
         self._labels: set[str] = set()
         self.published = self.taken_in = 0
         self.refused: list[str] = []
@@ -100,7 +100,7 @@ class Exchange:
         clock, changed = self._changed_rows()
         if self._reverted(changed):
             clock, changed = self._changed_rows()
-        publish, _ = self.view.compared(changed + self._badges())
+        publish, _ = self.followed.compared(changed + self._badges())
         drafts = self._drafted(publish)
         if any(row.fold for row in changed) and not self.sharing.read_only:
             drafts += [Draft(each, "decision") for each in self._folded.decisions()]
@@ -144,7 +144,7 @@ class Exchange:
     def _went_back(self, row: Held, entries: Sequence[Entry]) -> bool:
         known = {each.decision for each in entries}
         was_undone = bool(row.content) if row.decided == 0 else row.decision in known
-        return was_undone and row.decision < self.view.wanted(entries, row)
+        return was_undone and row.decision < self.followed.wanted(entries, row)
 
     def _drafted(self, rows: Iterable[Held]) -> list[Draft]:
         """Return the messages about rows; one decision on many rows is one message."""
@@ -320,7 +320,7 @@ class Exchange:
         self, held: Sequence[Held], ids: Collection[bytes], rows: dict[bytes, Row]
     ) -> tuple[list[int], list[tuple[bytes, tuple[int, str]]]]:
         """Return which messages are needed, and the decisions that can be followed without them."""
-        publish, follow = self.view.compared(held, ids)
+        publish, follow = self.followed.compared(held, ids)
         if publish:  # the change was published before the log was known
             with self.known.writing():
                 self.known["cursor"] = "0"

@@ -10,9 +10,9 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from robocle.fleet.followed import SELECT_HELD, Followed, Held
 from robocle.fleet.membership import Membership, found_by_id
 from robocle.fleet.messages import MOST_IDS, Decision
-from robocle.fleet.view import SELECT_HELD, Held, Sharing, View
 from robocle.store.change import Change
 from robocle.store.state import State
 
@@ -38,21 +38,20 @@ class FoldedLabels:
     Args:
         state: The state.
         known: What is known of the log.
-        view: What the robot follows of it.
-        sharing: What the robot shares.
+        followed: What the robot follows of it.
     """
 
-    def __init__(self, state: State, known: Membership, view: View, sharing: Sharing) -> None:
-        self._state, self._known, self._view, self._sharing = state, known, view, sharing
+    def __init__(self, state: State, known: Membership, followed: Followed) -> None:
+        self._state, self._known, self._followed = state, known, followed
 
     def decisions(self) -> list[Decision]:
         """Return what was decided here on sums, for each of their samples."""
         found: list[Decision] = []
-        samples = self._samples()
+        samples, sharing = self._samples(), self._followed.sharing
         for each in self._sums():
             folded, usual = samples[each.id.hex()], _usual(samples[each.id.hex()])
-            label = each.label if self._sharing.publishes(each.label) else None
-            if label is None and not self._sharing.publishes(usual[1] or None):
+            label = each.label if sharing.publishes(each.label) else None
+            if label is None and not sharing.publishes(usual[1] or None):
                 continue
             was_decided_here = each.decided > max([0, *(sample.decided for sample in folded)])
             if was_decided_here and usual < each.decision and usual[1] != (label or ""):
@@ -80,7 +79,7 @@ class FoldedLabels:
         moved = {
             sum_id
             for id, sum_id, _ in found_by_id(self._state.connection, OF_SUM, ids)
-            if self._view.wanted(entries.get(id, []))[1] != labels.get(sum_id)
+            if self._followed.wanted(entries.get(id, []))[1] != labels.get(sum_id)
         }
         samples = self._samples() if moved & labels.keys() else {}
         has_moved = False
@@ -108,7 +107,7 @@ class FoldedLabels:
         rows = {id: about for id, *about in self._state.query(FOLDED)}
         for id, entries in self._known.entries(rows).items():
             of_sum, decided = rows[id]
-            found[of_sum].append(Folded(id, decided, self._view.wanted(entries)))
+            found[of_sum].append(Folded(id, decided, self._followed.wanted(entries)))
         return found
 
 

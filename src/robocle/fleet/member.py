@@ -11,10 +11,10 @@ from robocle._internal.wording import listed, plural, printable
 from robocle.errors import FleetError
 from robocle.fleet.connection import connected
 from robocle.fleet.exchange import Draft, Exchange
+from robocle.fleet.followed import Sharing
 from robocle.fleet.log import Log
 from robocle.fleet.messages import EVERYONE, Received, hello_message, require_token
 from robocle.fleet.server import RefusedError, Server, UnreachableError
-from robocle.fleet.view import Sharing
 from robocle.store.state import FilePath
 
 log = logging.getLogger("robocle")
@@ -122,7 +122,7 @@ class Member:
         last = await self._begin(found)
         known, start = self.exchange.known, self.exchange.known.number("applied") + 1
         has_all = was_reported = False
-        async for batch, left in found.follow(self.exchange.kind, self.robot, start, POLL):
+        async for batch, left in found.follow(self.exchange.parts_id, self.robot, start, POLL):
             if batch:
                 await self._take(found, batch)
             if not left and not was_reported:
@@ -148,7 +148,7 @@ class Member:
         info = await found.info(create=True, subjects=found.server.subject("*"))
         subjects = [each.split(".") for each in info.state.subjects or {}]
         joined = [(parts, robot) for _, _, parts, kind, robot in subjects if kind == "hello"]
-        alike = {robot for parts, robot in joined if parts == exchange.kind}
+        alike = {robot for parts, robot in joined if parts == exchange.parts_id}
         if others := {robot for _, robot in joined} - alike:  # robots that have left as well
             joined_with = f"{plural(len(others), 'robot')} joined {found.server.fleet}"
             names = listed(map(printable, sorted(others)), "other")
@@ -166,7 +166,7 @@ class Member:
             known["greeted"] = ""
         known["first"] = str(max(1, info.state.first_seq))
         if known["greeted"] != str(info.created):
-            subject = found.server.subject("hello", parts=exchange.kind, robot=self.robot)
+            subject = found.server.subject("hello", parts=exchange.parts_id, robot=self.robot)
             if not exchange.sharing.read_only:
                 hello = hello_message(exchange.parts)
                 await found.publish(subject, hello, f"{known['first']}-hello-{self.robot}")
@@ -176,13 +176,13 @@ class Member:
             known["user"], known["creds"] = found.server.user, str(found.server.creds or "")
             known["tls_ca"] = str(found.server.tls_ca or "")
         for group in {EVERYONE, exchange.sharing.group}:
-            subject = found.server.subject("pin", parts=exchange.kind, robot=group)
+            subject = found.server.subject("pin", parts=exchange.parts_id, robot=group)
             pin = await found.message(subject=subject)
             if pin is not None:
                 await self._settle(found, exchange.take, [pin], self.robot)
         self._complaint = ""
-        sharing = plural(exchange.published, "message")
-        log.info("connected to %s, %s published before", found.server.url, sharing)
+        published = plural(exchange.published, "message")
+        log.info("connected to %s, %s published before", found.server.url, published)
         return info.state.last_seq
 
     async def _settle(self, found: Log, work: Callable[..., list[int]], *values: Any) -> None:
@@ -246,7 +246,7 @@ class Member:
                 decision.label, len(payload), found.server.url, found.client.max_payload,
             )  # fmt: skip
             return 0
-        subject = found.server.subject(kind, parts=self.exchange.kind, robot=self.robot)
+        subject = found.server.subject(kind, parts=self.exchange.parts_id, robot=self.robot)
         # A server that purges a log still knows the messages of the last two minutes by their ids.
         message_id = f"{self.exchange.known['first']}-{kind}-{decision.message_id}"
         return await found.publish(subject, payload, message_id)

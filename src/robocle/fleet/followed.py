@@ -1,9 +1,8 @@
-"""The view of a robot: what it shares, and which decisions of the log it follows.
+"""What a robot shares, and which decisions of the log it follows.
 
-For each sample, the log has decisions on its label. Those that a pin lets through are the view of
-the robot, and the latest of them is what the fleet wants. A row of the state whose decision is not
-in the log was decided on here. If it is later than what the fleet wants, it is published; otherwise
-the row follows the fleet.
+For each sample, the log has decisions on its label. The latest of those that a pin lets through is
+what the fleet wants. A row of the state whose decision is not in the log was decided on here. If it
+is later than what the fleet wants, it is published; otherwise the row follows the fleet.
 """
 
 from collections.abc import Iterable, Sequence
@@ -66,7 +65,7 @@ Follow = tuple[bytes, tuple[int, str], int | None]
 """A sample, what the fleet has decided, and the sequence of its embedding; 0 if it is here."""
 
 
-class View:
+class Followed:
     """What a robot follows of the log.
 
     Args:
@@ -75,7 +74,7 @@ class View:
     """
 
     def __init__(self, known: Membership, sharing: Sharing) -> None:
-        self._known, self._sharing = known, sharing
+        self._known, self.sharing = known, sharing
 
     def wanted(self, entries: Sequence[Entry], row: Held | None = None) -> tuple[int, str]:
         """Return the decision that the fleet wants; its time is 0 if there is none.
@@ -95,7 +94,7 @@ class View:
         )
         about = next((label_of_badge(each.id) for each in entries), "") or found[1] or None
         is_own = bool(row and row.own) or any(each.own for each in entries)
-        return found if is_own or self._sharing.takes(about) else (0, "")
+        return found if is_own or self.sharing.takes(about) else (0, "")
 
     def compared(
         self, rows: Sequence[Held], ids: Iterable[bytes] = ()
@@ -122,9 +121,9 @@ class View:
                 row.decision not in {each.decision for each in known}
             ):  # fmt: skip
                 # Others learn of a removal only if they know of the sample.
-                if self._sharing.publishes(row.about) and (row.label or known):
+                if self.sharing.publishes(row.about) and (row.label or known):
                     publish.append(row)
-                elif wanted[1] and content != 0 and self._sharing.publishes(wanted[1]):
+                elif wanted[1] and content != 0 and self.sharing.publishes(wanted[1]):
                     publish.append(row._replace(label=None))  # it is private from now on
             else:
                 follow.append((id, wanted, 0 if row.content else content))
