@@ -204,6 +204,21 @@ def test_a_merge_that_is_redone_while_it_is_undone_for_all_stays(
     assert first.counts == second.counts == {"fan": 2, "own-first": 2, "own-second": 2}
 
 
+def test_what_others_forget_and_bring_back_while_a_robot_has_lessons_to_publish(log: Log) -> None:
+    first, second = log.robot("first"), log.robot("second")
+    log.exchange()
+    log.robots["first"].settle_all()
+    teach(first, "mug", 1, seed=30)
+    second.forget("own-second")
+    log.publish("second")
+    second.undo()
+    log.publish("second")
+    for message in log.messages:
+        log.settle(log.robots["first"], "first", [message])
+    log.exchange()
+    assert first.counts == second.counts == {"own-first": 2, "own-second": 2, "mug": 1}
+
+
 def test_a_pin_holds_what_came_before_it_and_what_the_robot_is_taught_itself(log: Log) -> None:
     first, second = log.robot("first"), log.robot("second", group="slow")
     log.exchange()

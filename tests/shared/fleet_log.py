@@ -32,9 +32,11 @@ class Log:
         self.robots[name] = Exchange(path, Sharing(**sharing))  # type: ignore[arg-type]
         return learner
 
-    def publish(self) -> None:
-        """Let all robots publish what is new."""
+    def publish(self, *names: str) -> None:
+        """Let some robots publish what is new; all if none is named."""
         for name, exchange in self.robots.items():
+            if names and name not in names:
+                continue
             clock, drafts = exchange.drafts()
             for draft, payload in zip(drafts, exchange.payloads(drafts), strict=True):
                 if payload is not None:
@@ -58,12 +60,13 @@ class Log:
                 else rng.permutation(len(self.messages))
             )
             for some in np.array_split(order, 1 if rng is None else 5):
-                self._settle(exchange, name, [self.messages[number] for number in some])
+                self.settle(exchange, name, [self.messages[number] for number in some])
             assert exchange.refused == []
 
-    def _settle(self, exchange: Exchange, name: str, messages: list[Received]) -> None:
+    def settle(self, exchange: Exchange, name: str, messages: list[Received]) -> None:
+        """Let a robot take in messages."""
         missing = exchange.take(messages, name)
-        exchange.take([self.messages[sequence - 1] for sequence in missing], name)
+        exchange.take_again([self.messages[sequence - 1] for sequence in missing], name)
 
     def exchange(self) -> None:
         """Let all robots publish and take in."""

@@ -208,6 +208,13 @@ class Exchange:
         """
         if self.changed():
             self._reverted(self._changed_rows()[1])  # before there are later decisions
+        return self.take_again(messages, robot)
+
+    def take_again(self, messages: Sequence[Received], robot: str) -> list[int]:
+        """Take in messages that are needed again; see `take`.
+
+        Until then, a sample that is back in the fleet looks as if its label had gone back here.
+        """
         rows: dict[bytes, Row] = {}
         entries: list[Entry] = []
         before = pin = self.known.number("pinned_at"), self.known.number("pin")

@@ -194,9 +194,8 @@ class Member:
             for sequence, message in zip(wanted, messages, strict=True):
                 if message is None:
                     await asyncio.to_thread(self.exchange.known.note_erased, sequence)
-            await asyncio.to_thread(
-                self.exchange.take, [each for each in messages if each], self.robot
-            )
+            given = [each for each in messages if each]
+            await asyncio.to_thread(self.exchange.take_again, given, self.robot)
 
     async def _follow_file(self, found: Log) -> None:
         """Bring a file in line that was not open before, such as an older copy."""
