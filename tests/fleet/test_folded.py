@@ -89,6 +89,25 @@ def test_an_undone_decision_on_a_folded_label_is_undone_for_all(
     assert folds.counts == keeps.counts == wanted
 
 
+def test_a_single_folded_sample_that_is_removed_does_not_hold_back_its_sum(log: Log) -> None:
+    folds, keeps = robots(log)
+    keeps.remove(next(each.id for each in keeps.samples if each.label == "mug"))
+    settled(log)
+    counts = folds.counts, keeps.counts
+    assert counts == (BOTH, {"cup": 60, "mug": 59})
+    keeps.forget("mug")
+    settled(log)
+    assert folds.counts == keeps.counts == {"cup": 60}
+    keeps.undo()
+    settled(log)
+    assert (folds.counts, keeps.counts) == counts
+    folds.forget("mug")
+    settled(log)
+    folds.undo()
+    settled(log)
+    assert (folds.counts, keeps.counts) == counts
+
+
 def test_two_robots_decide_on_folded_labels_at_the_same_time(log: Log) -> None:
     folds, keeps = robots(log)
     folds.rename("cup", "mug")

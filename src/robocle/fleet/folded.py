@@ -86,9 +86,8 @@ class FoldedLabels:
         for each in self._sums():
             folded = samples[each.id.hex()] if each.id.hex() in moved else []
             usual, label = _usual(folded), each.label or ""
-            if usual > each.decision and label not in {
-                sample.wanted[1] for sample in folded if sample.wanted[0]
-            }:
+            keeps = label and any(sample.wanted[1] == label for sample in folded)
+            if usual > each.decision and usual[1] != label and not keeps:
                 change.decide(usual[1] or None, "id = ?", each.id, decided=usual[0])
                 has_moved = True
         return has_moved
