@@ -31,10 +31,10 @@ from stub_network import STUB
 from robocle import Learner
 from robocle.fleet import member
 from robocle.fleet.exchange import Exchange
+from robocle.fleet.followed import Sharing
 from robocle.fleet.member import Member
 from robocle.fleet.messages import Received, sample_message
 from robocle.fleet.server import Server
-from robocle.fleet.view import Sharing
 from robocle.store.change import changing
 from robocle.store.state import State
 

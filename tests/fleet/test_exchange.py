@@ -1,93 +1,19 @@
 """From states to messages and back, without a network: any order, pins, choices, folding."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from nats_server import labels_of
-from robocle import Learner
+from fleet_log import Log, logged
 from robocle.errors import StateError
-from robocle.fleet.exchange import Exchange
-from robocle.fleet.messages import Received, written
-from robocle.fleet.view import Sharing
+from robocle.store.change import Change, changing
+from robocle.store.state import State
 from robots import are_close, opened, scores, teach
 
 KEEP = "slda:keep=40"
-
-
-class Log:
-    """A log in memory, and robots that follow it."""
-
-    def __init__(self, folder: Path, classifier: str = "slda") -> None:
-        self.messages: list[Received] = []
-        self.ids: set[str] = set()
-        self.folder, self.classifier = folder, classifier
-        self.robots: dict[str, Exchange] = {}
-
-    def robot(self, name: str, **sharing: object) -> Learner:
-        """Return the learner of a new robot."""
-        path = self.folder / f"{name}.robocle"
-        learner = opened(path, self.classifier)
-        if not learner.counts:
-            teach(learner, f"own-{name}", 2, seed=len(self.robots) + 1)
-        self.robots[name] = Exchange(path, Sharing(**sharing))  # type: ignore[arg-type]
-        return learner
-
-    def publish(self) -> None:
-        """Let all robots publish what is new."""
-        for name, exchange in self.robots.items():
-            clock, drafts = exchange.drafts()
-            for draft, payload in zip(drafts, exchange.payloads(drafts), strict=True):
-                if payload is not None:
-                    sequence = len(self.messages) + 1
-                    message = Received(sequence, draft.kind, name, payload, time=sequence)
-                    self.messages.append(message)
-                    exchange.note([(sequence, draft)])
-            exchange.note([], clock)
-
-    def pin(self, sequence: int, group: str = "all") -> None:
-        """Add a pin."""
-        payload = written({"sequence": sequence})
-        self.messages.append(Received(len(self.messages) + 1, "pin", group, payload))
-
-    def take(self, rng: np.random.Generator | None = None) -> None:
-        """Let all robots take in everything, in some order."""
-        for name, exchange in self.robots.items():
-            order = (
-                np.arange(len(self.messages))
-                if rng is None
-                else rng.permutation(len(self.messages))
-            )
-            for some in np.array_split(order, 1 if rng is None else 5):
-                self._settle(exchange, name, [self.messages[number] for number in some])
-            assert exchange.refused == []
-
-    def _settle(self, exchange: Exchange, name: str, messages: list[Received]) -> None:
-        missing = exchange.take(messages, name)
-        exchange.take([self.messages[sequence - 1] for sequence in missing], name)
-
-    def exchange(self) -> None:
-        """Let all robots publish and take in."""
-        self.publish()
-        self.take()
-
-    def labels(self) -> list[dict[str, str]]:
-        """Return the labels of the samples of each robot."""
-        return [labels_of(self.folder / f"{name}.robocle") for name in self.robots]
-
-
-@contextmanager
-def logged(folder: Path, classifier: str = "slda") -> Iterator[Log]:
-    """Keep a log until the context ends."""
-    log = Log(folder, classifier)
-    try:
-        yield log
-    finally:
-        for exchange in log.robots.values():
-            exchange.close()
 
 
 @pytest.fixture
@@ -157,6 +83,49 @@ def test_what_is_shared_is_a_choice(log: Log) -> None:
     assert kitchen.counts["own-everyone"] == 2
 
 
+def test_a_robot_that_joins_again_with_fewer_labels_keeps_what_it_was_taught(
+    log: Log, tmp_path: Path
+) -> None:
+    first, second = log.robot("first"), log.robot("second")
+    teach(first, "mug", 1, seed=30)
+    log.exchange()
+    first.close()
+    log.robots.pop("first").close()
+    (tmp_path / "first.robocle").rename(tmp_path / "moved.robocle")  # under another name
+    moved = log.robot("moved", labels=("mug",))
+    log.exchange()
+    assert log.robots["moved"].settle_all() == []
+    assert moved.counts == {"own-first": 2, "mug": 1}
+    assert second.counts == {"own-first": 2, "own-second": 2, "mug": 1}
+
+
+def test_what_becomes_private_is_removed_elsewhere(log: Log) -> None:
+    private = log.robot("private", private=("passport",))
+    kitchen = log.robot("kitchen", labels=("mug",))
+    other = log.robot("other")
+    teach(private, "passport", 2, seed=30)
+    teach(kitchen, "mug", 2, seed=31)
+    log.exchange()
+    private.rename("passport", "papers")
+    log.exchange()
+    assert other.counts["papers"] == 2
+    private.undo()
+    private.rename("own-other", "passport")
+    kitchen.rename("mug", "cup")
+    log.exchange()
+    assert other.counts == {"own-private": 2}
+    assert private.counts == {"own-private": 2, "passport": 4}
+    assert kitchen.counts == {"own-kitchen": 2, "cup": 2}
+    before = len(log.messages)
+    log.exchange()
+    assert len(log.messages) == before
+    private.rename("passport", "papers")
+    log.exchange()
+    log.exchange()
+    assert other.counts == {"own-private": 2, "papers": 4}
+    assert b"passport" not in b"".join(each.payload for each in log.messages)
+
+
 def test_badges_are_shared_like_labels(log: Log) -> None:
     first, second = log.robot("first"), log.robot("second")
     kitchen = log.robot("kitchen", labels=("mug",))
@@ -189,6 +158,67 @@ def test_badges_are_shared_like_labels(log: Log) -> None:
     assert len(log.messages) == before
 
 
+def decide_before_the_next_change(patch: pytest.MonkeyPatch, decide: Callable[[], object]) -> None:
+    """Let a user decide just before an exchange writes to its state."""
+
+    def after_a_decision(state: State) -> AbstractContextManager[Change]:
+        patch.setattr("robocle.fleet.exchange.changing", changing)
+        decide()
+        return changing(state)
+
+    patch.setattr("robocle.fleet.exchange.changing", after_a_decision)
+
+
+def test_a_decision_that_comes_while_messages_are_taken_in_counts(
+    log: Log, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = log.robot("first"), log.robot("second")
+    log.exchange()
+    second.set_badge("own-first", "#00ff00")
+    second.rename("own-first", "mug")
+    log.publish()
+
+    def decide() -> None:
+        first.set_badge("own-first", "#ff0000")
+        first.rename("own-first", "beaker")
+
+    decide_before_the_next_change(monkeypatch, decide)
+    log.take()
+    log.exchange()
+    assert first.counts == second.counts == {"beaker": 2, "own-second": 2}
+    assert first.badges == second.badges
+
+
+def test_a_merge_that_is_redone_while_it_is_undone_for_all_stays(
+    log: Log, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with opened(tmp_path / "other.robocle", "slda") as other:
+        teach(other, "fan", 2, seed=44)
+    first, second = log.robot("first"), log.robot("second")
+    first.merge_files(tmp_path / "other.robocle")
+    log.exchange()
+    log.robots["first"].settle_all()
+    first.undo()
+    decide_before_the_next_change(monkeypatch, first.redo)
+    log.exchange()
+    assert first.counts == second.counts == {"fan": 2, "own-first": 2, "own-second": 2}
+
+
+def test_what_others_forget_and_bring_back_while_a_robot_has_lessons_to_publish(log: Log) -> None:
+    first, second = log.robot("first"), log.robot("second")
+    log.exchange()
+    log.robots["first"].settle_all()
+    teach(first, "mug", 1, seed=30)
+    second.forget("own-second")
+    log.publish("second")
+    second.undo()
+    log.publish("second")
+    for message in log.messages:
+        log.settle(log.robots["first"], "first", [message])
+    log.exchange()
+    assert first.counts == second.counts == {"own-first": 2, "own-second": 2, "mug": 1}
+
+
 def test_a_pin_holds_what_came_before_it_and_what_the_robot_is_taught_itself(log: Log) -> None:
     first, second = log.robot("first"), log.robot("second", group="slow")
     log.exchange()
@@ -217,6 +247,42 @@ def test_a_pin_holds_what_came_before_it_and_what_the_robot_is_taught_itself(log
     log.exchange()
     assert second.counts == first.counts == {"own-first": 2, "unpublished": 1}
     assert log.labels()[0] == log.labels()[1]
+
+
+def test_what_a_robot_is_taught_stays_while_a_pin_is_moved(log: Log) -> None:
+    first, second = log.robot("first"), log.robot("second")
+    log.exchange()
+    good = len(log.messages)
+    teach(first, "wrong", 2, seed=30)
+    teach(second, "hidden", 1, seed=31)
+    log.exchange()
+    log.pin(good)
+    log.take()
+    teach(second, "own", 1, seed=32)
+    log.exchange()
+    log.pin(good + 1)
+    log.take()
+    assert first.counts == {"own-first": 2, "own-second": 2, "wrong": 1}
+    assert second.counts == {"own-first": 2, "own-second": 2, "wrong": 1, "own": 1}
+    log.pin(0)
+    log.take()
+    log.pin(good)
+    log.take()
+    assert "own" not in second.counts
+
+
+def test_a_pin_of_a_group_that_a_robot_has_left_does_not_hold(log: Log) -> None:
+    first, second = log.robot("first"), log.robot("second", group="slow")
+    log.exchange()
+    log.pin(len(log.messages), "slow")
+    teach(first, "mug", 2, seed=30)
+    log.exchange()
+    assert "mug" not in second.counts
+    log.robots["second"].close()
+    log.robot("second")
+    missing = log.robots["second"].settle_all()
+    log.robots["second"].take([log.messages[each - 1] for each in missing], "second")
+    assert second.counts["mug"] == 2
 
 
 def test_an_interrupted_pin_is_finished_at_the_next_start(

@@ -19,6 +19,7 @@ from robocle.backbones import Backbone
 from robocle.errors import FleetError
 from robocle.fleet import connection, messages
 from robocle.fleet.exchange import Exchange
+from robocle.fleet.followed import Sharing
 from robocle.fleet.log import PATIENCE, Log
 from robocle.fleet.messages import (
     Decision,
@@ -32,10 +33,9 @@ from robocle.fleet.messages import (
     written,
 )
 from robocle.fleet.server import PASSWORD_VARIABLE
-from robocle.fleet.view import Sharing
 from robocle.learner.pipeline import Parts
 from robocle.store.state import State
-from robots import in_memory, opened, teach
+from robots import in_memory, opened, scores, teach
 from server_process import free_port
 from stub_backbone import embedding
 from waiting import wait_for
@@ -152,6 +152,39 @@ def test_a_time_is_refused_more_than_ten_years_ahead_even_if_the_clock_was_never
     else:
         with pytest.raises(FleetError, match="more than ten years ahead"):
             read_decision(payload)
+
+
+def test_more_labels_than_the_classifier_can_have_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "home.robocle"
+    with opened(path, "finetune:classes=2") as learner:
+        teach(learner, "mug", 2)
+        (id, _) = labels_of(path)
+        later = int(1e6 * time.time()) + 10**9
+        exchange = Exchange(path, Sharing())
+        taken = [
+            ("sample", sample_of("unknown", 20)),
+            ("sample", sample_of("pan", 21)),
+            ("sample", sample_of("unknown", 22)),
+            ("decision", decision_message(Decision((bytes.fromhex(id),), "pan", later))),
+            ("decision", BADGE),
+        ]
+        for kind, payload in taken:
+            exchange.take([Received(1, kind, "other", payload)], "me")  # type: ignore[arg-type]
+        assert exchange.refused == []
+        shoes = [sample_of("shoe", 23), sample_of("shoe", 24)]
+        decision = decision_message(Decision((bytes.fromhex(id),), "fan", later + 1))
+        for kind, payload in [*(("sample", each) for each in shoes), ("decision", decision)]:
+            exchange.take([Received(2, kind, "other", payload)] * 2, "me")  # type: ignore[arg-type]
+        assert len(exchange.refused) == 6
+        assert all(
+            line.partition(": ")[2].startswith(("cannot teach 'shoe'", "cannot teach 'fan'"))
+            for line in exchange.refused
+        )
+        learner.forget("pan")
+        exchange.take([Received(3, "sample", "other", shoes[0])], "me")
+        exchange.close()
+        assert learner.counts == {"mug": 1, "shoe": 1}
+        assert scores(learner)
 
 
 def test_the_first_message_does_not_decide_the_width(lite0: Backbone, tmp_path: Path) -> None:
@@ -321,7 +354,9 @@ def test_robots_with_other_parts_are_reported_and_never_mixed(
         for each in (state, other, state):
             found = run("fleet", "join", each, server.url, "--fleet", FLEET, "--once")
             assert found.exit_code == 0, found.stderr
-        assert caplog.messages[-1].startswith("1 robot of house has other parts: nothing is shared")
+        assert caplog.messages[-1].startswith(
+            "1 robot joined house with other parts: nothing is shared with other-"
+        )
         with Learner.edit(state) as learner:
             assert learner.counts == {"mug": 3}
 

@@ -99,9 +99,9 @@ def join(
     in the variable ROBOCLE_FLEET_PASSWORD. Everybody in the fleet receives the labels and the
     embeddings of what is shared, which reveal what the pictures show.
     """
+    from robocle.fleet.followed import Sharing
     from robocle.fleet.member import Member
     from robocle.fleet.operating import created_like
-    from robocle.fleet.view import Sharing
 
     for each in (*labels, *private):
         _require_one_label(state, each)

@@ -7,14 +7,14 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from robocle._internal.wording import plural
+from robocle._internal.wording import listed, plural, printable
 from robocle.errors import FleetError, RobocleError, StateLockedError
 from robocle.fleet.connection import connected
 from robocle.fleet.exchange import Draft, Exchange
+from robocle.fleet.followed import Sharing
 from robocle.fleet.log import AT_ONCE, Log
 from robocle.fleet.messages import EVERYONE, Received, hello_message, require_subject_name
 from robocle.fleet.server import RefusedError, Server, UnreachableError
-from robocle.fleet.view import Sharing
 from robocle.store.state import FilePath
 
 log = logging.getLogger("robocle")
@@ -118,13 +118,17 @@ class Member:
 
     async def _take_part(self, found: Log, once: bool) -> None:
         """Take in what others publish and publish what is changed here, in turns."""
-        await self._begin(found)
-        start = self.exchange.known.number("applied") + 1
-        who = f"{self.exchange.known['token']} {self.exchange.sharing.group}"
-        was_reported = False
-        async for batch, left in found.follow(self.exchange.kind, self.robot, start, POLL, who):
+        last = await self._begin(found)
+        known, start = self.exchange.known, self.exchange.known.number("applied") + 1
+        who = f"{known['token']} {self.exchange.sharing.group}"
+        has_all = was_reported = False
+        async for batch, left in found.follow(self.exchange.parts_id, self.robot, start, POLL, who):
             if batch:
                 await self._take(found, batch)
+            # What was decided elsewhere comes first, or what was erased would be published again.
+            has_all = has_all or not left or known.number("applied") >= last
+            if not has_all:
+                continue
             await self._follow_file(found)
             if await asyncio.to_thread(self.exchange.changed):
                 await self._publish(found)
@@ -136,42 +140,51 @@ class Member:
                 if once and not batch:  # the server knows that the last one is applied
                     return
 
-    async def _begin(self, found: Log) -> None:
-        """Find out whether the log is the one that was followed, and what pin holds."""
+    async def _begin(self, found: Log) -> int:
+        """Find out whether the log is the one that was followed, and what pin holds.
+
+        Returns:
+            The sequence of the last message of the log.
+        """
         exchange, known = self.exchange, self.exchange.known
         info = await found.info(create=True, subjects=found.server.subject("*"))
         subjects = [each.split(".") for each in info.state.subjects or {}]
-        others = {robot for _, _, parts, kind, robot in subjects if parts != exchange.kind}
-        if others:
-            has = f"{plural(len(others), 'robot')} of {found.server.fleet}"
-            log.warning(
-                "%s has other parts: nothing is shared with %s", has, ", ".join(sorted(others)[:5])
-            )
-        applied = known.number("applied")
+        joined = [(parts, robot) for _, _, parts, kind, robot in subjects if kind == "hello"]
+        alike = {robot for parts, robot in joined if parts == exchange.parts_id}
+        if others := {robot for _, robot in joined} - alike:  # robots that have left as well
+            joined_with = f"{plural(len(others), 'robot')} joined {found.server.fleet}"
+            names = listed(map(printable, sorted(others)), "other")
+            log.warning("%s with other parts: nothing is shared with %s", joined_with, names)
+        applied, first = known.number("applied"), known.number("first")
         last = await found.message(applied) if applied else None
         is_other = last is not None and abs(last.time - known.number("applied_time")) > 1000
-        if applied > info.state.last_seq or is_other:
+        # The log begins with a robot that joined, which is never erased, unless it was purged.
+        is_purged = first and info.state.first_seq > first
+        if applied > info.state.last_seq or is_other or is_purged:
             log.warning(
                 "%s has lost its log: what is known here is published again", found.server.url
             )
             await asyncio.to_thread(known.start_again)
+            known["greeted"] = ""
+        known["first"] = str(max(1, info.state.first_seq))
         if known["greeted"] != str(info.created):
-            subject = found.server.subject("hello", parts=exchange.kind, robot=self.robot)
+            subject = found.server.subject("hello", parts=exchange.parts_id, robot=self.robot)
             if not exchange.sharing.read_only:
-                await found.publish(subject, hello_message(exchange.parts), f"hello-{self.robot}")
+                hello = hello_message(exchange.parts)
+                await found.publish(subject, hello, f"{known['first']}-hello-{self.robot}")
         with known.writing():
             known["greeted"] = str(info.created)
             known["membership"], known["robot"] = self._membership, self.robot
             known["user"], known["creds"] = found.server.user, str(found.server.creds or "")
             known["tls_ca"] = str(found.server.tls_ca or "")
         for group in {EVERYONE, exchange.sharing.group}:
-            subject = found.server.subject("pin", parts=exchange.kind, robot=group)
+            subject = found.server.subject("pin", parts=exchange.parts_id, robot=group)
             pin = await found.message(subject=subject)
             if pin is not None:
                 await self._settle(found, exchange.take, [pin], self.robot)
-        await self._follow_file(found)
-        sharing = plural(exchange.published, "message")
-        log.info("connected to %s, %s published before", found.server.url, sharing)
+        published = plural(exchange.published, "message")
+        log.info("connected to %s, %s published before", found.server.url, published)
+        return info.state.last_seq
 
     async def _settle(self, found: Log, work: Callable[..., list[int]], *values: Any) -> None:
         """Bring the state in line with the log, with embeddings that are fetched if need be."""
@@ -182,9 +195,8 @@ class Member:
             for sequence, message in zip(wanted, messages, strict=True):
                 if message is None:
                     await asyncio.to_thread(self.exchange.known.note_erased, sequence)
-            await asyncio.to_thread(
-                self.exchange.take, [each for each in messages if each], self.robot
-            )
+            given = [each for each in messages if each]
+            await asyncio.to_thread(self.exchange.take_again, given, self.robot)
 
     async def _follow_file(self, found: Log) -> None:
         """Bring a file in line that was not open before, such as an older copy."""
@@ -219,7 +231,7 @@ class Member:
             sent = await asyncio.gather(*map(partial(self._send, found), some, payloads))
             noted = [each for each in zip(sent, some, strict=True) if each[0]]
             await asyncio.to_thread(exchange.note, noted)
-        await asyncio.to_thread(exchange.note, [], clock)
+        await asyncio.to_thread(exchange.note_published, clock)
         if drafts:
             self._report(f"published {plural(len(drafts), 'change')}")
 
@@ -234,5 +246,7 @@ class Member:
                 decision.label, len(payload), found.server.url, found.client.max_payload,
             )  # fmt: skip
             return 0
-        subject = found.server.subject(kind, parts=self.exchange.kind, robot=self.robot)
-        return await found.publish(subject, payload, f"{kind}-{decision.message_id}")
+        subject = found.server.subject(kind, parts=self.exchange.parts_id, robot=self.robot)
+        # A server that purges a log still knows the messages of the last two minutes by their ids.
+        message_id = f"{self.exchange.known['first']}-{kind}-{decision.message_id}"
+        return await found.publish(subject, payload, message_id)

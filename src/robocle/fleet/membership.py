@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 from robocle._internal.wording import one_line
 from robocle.errors import FleetError, StateAccessError, StateError, StateLockedError
+from robocle.store.folding import fleet_file
 from robocle.store.tables import translated
 
 TABLES = """
@@ -29,7 +30,6 @@ CREATE TABLE IF NOT EXISTS entries (
   own INTEGER NOT NULL, -- 1: this robot has published it
   PRIMARY KEY (id, sequence)
 ) STRICT, WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS sums (id BLOB PRIMARY KEY, label TEXT) STRICT; -- of folded samples
 """
 IDS_PER_QUERY = 100
 """How many samples a query names. It is fixed, so that SQLite can reuse the prepared query."""
@@ -153,14 +153,6 @@ class Membership:
             yield some
             last = some[-1]
 
-    def labels(self) -> dict[bytes, str | None]:
-        """Return the labels that the sums of the state had."""
-        return dict(self._rows("SELECT id, label FROM sums"))
-
-    def note_labels(self, labels: Iterable[tuple[bytes, str | None]]) -> None:
-        """Note the labels that the sums of the state have."""
-        self._connection.executemany("INSERT OR REPLACE INTO sums VALUES (?, ?)", labels)
-
     def note_erased(self, sequence: int) -> None:
         """Note that the embedding of a message was erased from the log."""
         self._rows("UPDATE entries SET content = 0 WHERE sequence = ?", (sequence,))
@@ -201,7 +193,7 @@ def _explained(path: Path) -> Iterator[None]:
 
 def file_beside(state: Path) -> Path:
     """Return the path of the membership file of a state."""
-    return state.with_name(f"{state.name}-fleet")
+    return fleet_file(state)
 
 
 def found_by_id(

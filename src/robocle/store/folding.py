@@ -5,11 +5,13 @@ one place, a row or the sums of one origin, and a later version of these sums co
 ones: merged in any order, nothing counts twice. What is left of a folded sample is its id.
 
 A robot of a fleet folds samples of others as well, and its origin becomes theirs. Two states that
-have folded the same sample are not merged.
+have folded the same sample are not merged. It folds what it has published: what is taught to a
+state that is in a fleet waits for its robot.
 """
 
 import hashlib
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Literal
 
 import numpy as np
@@ -28,7 +30,13 @@ SPARE = 64
 CLASSES = "fold > 0 AND origin = ? AND label IS NOT NULL AND bits > 0"
 # What was taught as unknown is never folded. A label that is NULL is not unequal to it.
 TO_FOLD = f"label != '{UNKNOWN}' AND fold IS NULL AND (? OR origin = ?)"
+# What is left of a sample is its id and, in the place of its faults, the id of the class.
 REMOVE = f"UPDATE samples SET label = NULL, origin = ?, changed = ?, {CONTENT} WHERE number = ?"
+
+
+def fleet_file(state: Path) -> Path:
+    """Return the path of the file that a state has beside it while it is in a fleet."""
+    return state.with_name(f"{state.name}-fleet")
 
 
 def built(name: str, spec: str) -> StreamingClassifier:
@@ -97,10 +105,13 @@ def fold(
     Args:
         change: The change that adds samples.
         classifier: Any classifier with the options of the state.
-        spare: How many samples more there may be; None for a twentieth, or SPARE.
+        spare: How many samples more there may be; None for a twentieth, or SPARE, and any number
+            while the robot of a fleet has to publish them.
         whose: Which samples: those that the state was taught itself, or all.
     """
     state, keep = change.state, getattr(classifier, "keep", 0)
+    if spare is None and whose == "own" and state.path and fleet_file(state.path).exists():
+        return
     most = keep + (max(SPARE, keep // 20) if spare is None else spare)
     (last,) = change.execute("SELECT max(number) FROM samples").fetchone()
     if not classifier.FOLDS or (last or 0) <= most:  # there are no more rows than that
@@ -120,22 +131,36 @@ def _write(change: Change, gone: Sequence[Row], taught: ClassifierState) -> None
     """Write sums in place of samples."""
     origin, now = change.state.origin, change.now
     before = change.state.rows(CLASSES, origin)
-    first: dict[str | None, int] = {}
+    first = {row.label: row.time for row in sorted((*before, *gone), key=Row.order, reverse=True)}
+    classes: dict[str | None, tuple[int | None, bytes, int]] = {
+        row.label: (None, _new_id(change, row.label), row.decided)
+        for row in sorted(gone, key=lambda row: row.decided)
+    }
+    classes |= {row.label: (row.number, row.id, row.decided) for row in before}
     for row in (*before, *gone):
-        first[row.label] = min(row.time, first.get(row.label, row.time))
-        change.execute(REMOVE, (origin, now, 0, now, None, None, None, None, None, row.number))
+        into = classes[row.label][1]
+        values = origin, now, 0, now, into.hex(), None, None, None, None, row.number
+        change.execute(REMOVE, values)
+        if row.fold and row.id != into:  # two classes have one label by now
+            change.execute("UPDATE samples SET quality = ?2 WHERE quality = ?1 AND fold > 0",
+                           (row.id.hex(), into.hex()))  # fmt: skip
     change.forget_folded_steps()
     sums = dict(taught.folded)
     means, counts = sums.pop("means"), sums.pop("counts").tolist()
     change.write_sums(origin, now, sums)
-    known = {row.id: row for row in before}
     for label, mean, count in zip(taught.labels, means, counts, strict=True):
         if count:
-            id = hashlib.blake2b(origin + label.encode(), digest_size=16).digest()
-            number, decided = None, change.decided
-            if id in known:
-                number, decided = known[id].number, known[id].decided
+            number, id, decided = classes[label]
             times = decided, first[label], now
             content = packed(np.asarray(mean, np.float64))
             row = Row(number, id, origin, label, *times, count, now, None, None, *content)
             change.execute(INSERT, row)
+
+
+def _new_id(change: Change, label: str | None) -> bytes:
+    """Return the id of a new class. One that had the label before may have another one by now."""
+    id = change.state.origin + str(label).encode()
+    while True:
+        id = hashlib.blake2b(id, digest_size=16).digest()
+        if not change.execute("SELECT 1 FROM samples WHERE id = ?", (id,)).fetchone():
+            return id

@@ -1,9 +1,8 @@
-"""The view of a robot: what it shares, and which decisions of the log it follows.
+"""What a robot shares, and which decisions of the log it follows.
 
-For each sample, the log has decisions on its label. Those that a pin lets through are the view of
-the robot, and the latest of them is what the fleet wants. A row of the state whose decision is not
-in the log was decided on here. If it is later than what the fleet wants, it is published; otherwise
-the row follows the fleet.
+For each sample, the log has decisions on its label. The latest of those that a pin lets through is
+what the fleet wants. A row of the state whose decision is not in the log was decided on here. If it
+is later than what the fleet wants, it is published; otherwise the row follows the fleet.
 """
 
 from collections.abc import Iterable, Sequence
@@ -36,6 +35,10 @@ class Sharing:
         return not self.read_only and self.takes(label) and label not in self.private
 
 
+SELECT_HELD = """SELECT id, label, decided, bits > 0, fold,
+    lower(hex(origin)) = (SELECT value FROM parts WHERE name = 'origin') FROM samples"""
+
+
 class Held(NamedTuple):
     """A row of the state, without its embedding; or the badge of a label, in the same form."""
 
@@ -44,6 +47,8 @@ class Held(NamedTuple):
     decided: int
     content: int | None
     fold: int | None
+    own: int = 0
+    """Whether it was taught to this state."""
 
     @property
     def decision(self) -> tuple[int, str]:
@@ -60,7 +65,7 @@ Follow = tuple[bytes, tuple[int, str], int | None]
 """A sample, what the fleet has decided, and the sequence of its embedding; 0 if it is here."""
 
 
-class View:
+class Followed:
     """What a robot follows of the log.
 
     Args:
@@ -69,22 +74,27 @@ class View:
     """
 
     def __init__(self, known: Membership, sharing: Sharing) -> None:
-        self._known, self._sharing = known, sharing
+        self._known, self.sharing = known, sharing
 
-    def wanted(self, entries: Sequence[Entry]) -> tuple[int, str]:
-        """Return the decision that the fleet wants; its time is 0 if there is none."""
-        pin, at = self._known.number("pin"), self._known.number("pinned_at")
+    def wanted(self, entries: Sequence[Entry], row: Held | None = None) -> tuple[int, str]:
+        """Return the decision that the fleet wants; its time is 0 if there is none.
+
+        Args:
+            entries: The decisions on a sample that are in the log.
+            row: The sample; None if the state has none.
+        """
+        pin, since = self._known.number("pin"), self._known.number("pinned_since")
         found = max(
             (
                 each.decision
                 for each in entries
-                if not pin or each.sequence <= pin or (each.own and each.sequence > at)
+                if not pin or each.sequence <= pin or (each.own and each.sequence > since)
             ),
             default=(0, ""),
         )
         about = next((label_of_badge(each.id) for each in entries), "") or found[1] or None
-        is_taken = self._sharing.takes(about) or any(each.own for each in entries)
-        return found if is_taken else (0, "")
+        is_own = bool(row and row.own) or any(each.own for each in entries)
+        return found if is_own or self.sharing.takes(about) else (0, "")
 
     def compared(
         self, rows: Sequence[Held], ids: Iterable[bytes] = ()
@@ -99,7 +109,7 @@ class View:
         publish, follow = list[Held](), list[Follow]()
         for id in {*held, *entries}:
             row, known = held.get(id), entries.get(id, [])
-            wanted = self.wanted(known)
+            wanted = self.wanted(known, row)
             content = next((each.sequence for each in known if each.content), None)
             content = 0 if label_of_badge(id) else content
             if row is None:
@@ -111,8 +121,10 @@ class View:
                 row.decision not in {each.decision for each in known}
             ):  # fmt: skip
                 # Others learn of a removal only if they know of the sample.
-                if self._sharing.publishes(row.about) and (row.label or known):
+                if self.sharing.publishes(row.about) and (row.label or known):
                     publish.append(row)
+                elif wanted[1] and content != 0 and self.sharing.publishes(wanted[1]):
+                    publish.append(row._replace(label=None))  # it is private from now on
             else:
                 follow.append((id, wanted, 0 if row.content else content))
         return publish, follow
