@@ -36,7 +36,7 @@ class Profile:
 
 PROFILES: Mapping[ProfileName, Profile] = {
     "light": Profile(
-        "as fast, in 8-bit integers: half the time where the processor has instructions for them",
+        "as fast, in 8-bit integers: a third less time if the processor has instructions for them",
         backbone="efficientnet_lite0:numbers=int8",
     ),
     "fast": Profile("one look at each picture, for a camera on a small device"),
