@@ -25,8 +25,7 @@ from robocle import Learner
 from robocle._internal.timing import shortest_times
 from robocle.backbones import backbone
 from robocle.classifiers import classifier
-from robocle.evaluation.backbones.world_building import NOTHING, as_kept
-from robocle.evaluation.backbones.world_building import objects_in as things_in
+from robocle.evaluation.backbones.world_building import NOTHING, as_kept, objects_in
 from robocle.evaluation.datasets import dataset
 from robocle.evaluation.scenarios import scenario
 from robocle.images.nothing import pictures_of_nothing
@@ -137,7 +136,7 @@ class Front:
         self.tested = by_name(
             path for each in self.orderings for shown in each.tests.values() for path, _ in shown
         )
-        self.objects = things_in(data / "world")
+        self.objects = objects_in(data / "world")
 
     def embedded_taught(self, name: str, shares: str) -> Embedded:
         """Return the embeddings of all taught pictures."""
