@@ -307,7 +307,7 @@ def test_a_world_is_computed_when_a_backbone_is_added_and_again_from_a_folder(
 ) -> None:
     added = run("backbones", "add", f"onnx:{network(1)}", "--name", "mine")
     assert "world: 174 pictures of the rendered home and 63 of nothing" in added.stdout
-    assert len(list((cache / "worlds").iterdir())) == 2  # for one look and for two
+    assert len(list((cache / "worlds").iterdir())) == 3  # for one look, two and three
     folder = tmp_path / "anything"
     folder.mkdir()
     rng = np.random.default_rng(0)
@@ -316,10 +316,10 @@ def test_a_world_is_computed_when_a_backbone_is_added_and_again_from_a_folder(
         Image.fromarray(pixels).resize((64, 64)).save(folder / f"{number}.png")
     again = run("backbones", "world", "mine", folder)
     assert "world: 20 pictures of anything and 63 of nothing" in again.stdout
-    assert len(list((cache / "worlds").iterdir())) == 2  # for one look and for two
+    assert len(list((cache / "worlds").iterdir())) == 3
     other = run("backbones", "world", "mine", folder, "--pooling", "avg")
     assert other.exit_code == 0
-    assert len(list((cache / "worlds").iterdir())) == 4
+    assert len(list((cache / "worlds").iterdir())) == 6
     (tmp_path / "few").mkdir()
     line = error_of("backbones", "world", "mine", tmp_path / "few")
     assert "has 0 pictures, but a world needs 20" in line

@@ -319,7 +319,7 @@ def test_the_page_shows_what_others_teach_and_undo_reverts_my_own_lesson(
         server.api.post_json("/api/v1/rename", label="watch", new_label="alarm")
         expect(user.row("alarm")).to_be_visible()
         page.click("#done-undo")
-        now = "nothing was changed: the next step to undo is now renaming 'watch' to 'alarm'"
+        now = "nothing was changed: renaming 'watch' to 'alarm' has changed the same pictures"
         expect(page.locator("#hint")).to_contain_text(now)
         expect(user.row("alarm")).to_be_visible()
         server.api.post("/api/v1/undo")

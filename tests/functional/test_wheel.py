@@ -39,7 +39,7 @@ def test_the_wheel_holds_the_package_its_data_and_its_licence_and_nothing_else(
     worlds = {f"robocle/{path.relative_to(PACKAGE)}" for path in PACKAGE.rglob("*.safetensors")}
     assert worlds
     assert worlds <= names
-    assert wheel.stat().st_size < 13e6  # pictures of the home 6 MB, worlds 7 MB
+    assert wheel.stat().st_size < 14e6  # pictures of the home 6 MB, worlds 8 MB
 
 
 @pytest.mark.slow
