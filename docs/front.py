@@ -25,8 +25,12 @@ CHOSEN = {
 }
 """The points that are profiles."""
 OFFSETS = {
-    ("efficientnet_lite2:size=256", "0.8"): (-66, 5),
+    ("efficientnet_lite2:size=256", "0.8"): (-78, 5),
     ("efficientnet_lite0", "1/0.6"): (-20, -15),
+    ("efficientnet_lite0:numbers=int8", "1/0.6"): (-30, 8),
+    ("efficientnet_lite2:size=256", "1/0.6"): (-84, 4),
+    ("efficientnet_lite2:size=256,numbers=int8", "1/0.75/0.5"): (-120, -11),
+    ("efficientnet_lite2:size=320,numbers=int8", "1/0.6"): (-84, 5),
 }
 """Where names are put that would cover others, in points from their place."""
 SERIES = {
@@ -63,7 +67,8 @@ def draw(points: list[dict[str, Any]]) -> None:
         axes.plot(*zip(*places, strict=True), color=colour, marker=marker, label=legend)
         for place, each in zip(places, line, strict=True):
             size = each["backbone"].rpartition("=")[2]
-            axes.annotate(size, place, (4, -11), textcoords="offset points", fontsize=8)
+            shift = (-16, 6) if network == "efficientnet_lite1" else (4, -11)
+            axes.annotate(size, place, shift, textcoords="offset points", fontsize=8)
     rest = [each for each in points if each["taught"] != "1/0.67"]
     for numbers, colour in NUMBERS.items():
         some = [each for each in rest if numbers_of(each) == numbers]
