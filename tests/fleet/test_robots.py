@@ -245,7 +245,7 @@ def test_a_second_program_cannot_join_with_the_same_state(
         assert again.exit_code == 0
     left = run("fleet", "leave", states[0])
     assert left.exit_code == 0
-    assert "keeps what it knows; the server could not be told (" in left.stdout
+    assert "keeps what it knows; the server does not know it (" in left.stdout
     assert "cannot be reached" in left.stdout
     assert left.stdout.endswith(") and forgets it after 90 days\n")
 

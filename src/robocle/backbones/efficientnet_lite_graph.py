@@ -9,7 +9,7 @@ The weights are a PyTorch checkpoint of the old, non-zip format: five pickles (m
 protocol, machine, object tree, storage keys), followed by an int64 element count and the raw
 elements of each storage. In the published checkpoints, each tensor has a storage of its own. A
 pickle can run code. This reader can only build dictionaries of tensors: any other name in the file
-is rejected before it is looked up.
+is refused before it is looked up.
 """
 
 import io

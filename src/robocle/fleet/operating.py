@@ -334,7 +334,7 @@ async def leave_fleet(state: Path) -> str:
     Raises:
         FleetError: The state is in no fleet, or the robot is running.
     """
-    path, is_none, told = file_beside(state), FleetError(f"{state} is in no fleet"), ""
+    path, is_none, fault = file_beside(state), FleetError(f"{state} is in no fleet"), ""
     if not path.exists():
         raise is_none
     known = Membership(state)
@@ -352,12 +352,12 @@ async def leave_fleet(state: Path) -> str:
                 await log.forget(robot)
         except FleetError as error:
             after = f"forgets it after {FORGOTTEN / 86400:.0f} days"
-            told = f"; the server could not be told ({error}) and {after}"
+            fault = f"; the server does not know it ({error}) and {after}"
     finally:
         known.close()
     for each in (path, Path(f"{path}-wal"), Path(f"{path}-shm")):
         each.unlink(missing_ok=True)
-    return f"{robot} has left {fleet} at {url}, and {state} keeps what it knows{told}"
+    return f"{robot} has left {fleet} at {url}, and {state} keeps what it knows{fault}"
 
 
 def same_labels(learner: Learner) -> list[tuple[str, str, float]]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+from robocle._internal.wording import without_login
 from robocle.errors import FleetError
 from robocle.fleet.messages import require_subject_name
 
@@ -55,7 +56,7 @@ class Server:
         except ValueError:
             host, port = None, 0
         if not host or parts.scheme not in ("nats", "tls") or re.search(r"\s", host):
-            shown = re.sub(r"(?<=://).*@", "...@", address)
+            shown = without_login(address)
             raise FleetError(f"{shown!r} is not the address of a server: give nats://HOST[:PORT]")
         if parts.password is not None:
             raise FleetError(

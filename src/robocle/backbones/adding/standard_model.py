@@ -4,7 +4,7 @@ A standard model takes uint8 RGB pixels (n, side, side, 3) and normalises them i
 are `feature_map`, (n, channels, rows, columns) or (n, positions, channels); `token` (n, channels),
 if the network has a class token; and `earlier_map`, in one of the layouts of the first, if it has
 an earlier map. The shapes of the outputs are found by running the network, so a network that cannot
-work is rejected when it is added and not at the first picture.
+work is refused when it is added and not at the first picture.
 
 A convolutional network computes the same at any size of the input. Other graphs have constants that
 belong to one size: the positions of a transformer, or the shape that a Reshape makes. Most of these

@@ -3,7 +3,7 @@
     onnx:model.onnx,output=map,mean=0.5,std=0.5
 
 The file is checked when it is loaded. A network that does not take pictures, has no feature map or
-cannot be run is rejected with a message that says why. An ONNX model cannot run code, but a hostile
+cannot be run is refused with a message that says why. An ONNX model cannot run code, but a hostile
 one can exhaust the memory: do not run models from people you do not trust.
 """
 
